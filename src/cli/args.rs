@@ -1,0 +1,201 @@
+//! The one definition of the command line; help, man page and completions come from it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::skill::DeviceType;
+use crate::sync::EngineSetting;
+
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("AIDEN_TARGET"),
+    ", ",
+    env!("AIDEN_REVISION"),
+    ")"
+);
+
+/// Keeps the skills of an agent on a board: seeds and updates them from the firmware's bundle, never losing
+/// an edit and never bringing a deletion back
+#[derive(Debug, Parser)]
+#[command(name = "aiden-skills", version = VERSION, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 nothing could be done; 2 wrong usage; 3 done in part, or \
+    something was found, and the report says what; 4 another process holds the lock."
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The definition of the command line, to make the man page and the completions from.
+#[must_use]
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Global {
+    /// What survives firmware updates [default: /userdata/agent]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Global options"
+    )]
+    pub config_dir: Option<PathBuf>,
+    /// The skills that the firmware ships [default: /oem/usr/share/aiden/skills]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Global options"
+    )]
+    pub bundled_dir: Option<PathBuf>,
+    /// The device that the agent operates: iOS, Android, macOS, windows or linux [default: any]
+    #[arg(
+        long,
+        global = true,
+        value_name = "TYPE",
+        help_heading = "Global options"
+    )]
+    pub device_type: Option<DeviceType>,
+    /// JSON file with the names of the agent's tools [default: /oem/usr/share/aiden/tools.json]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options"
+    )]
+    pub tools_file: Option<PathBuf>,
+    /// How skills are merged that both sides changed: auto, structural, llm or off [default: auto]
+    #[arg(
+        long,
+        global = true,
+        value_name = "ENGINE",
+        help_heading = "Global options"
+    )]
+    pub engine: Option<EngineSetting>,
+    /// Print one JSON document instead of text
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Say only what went wrong
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
+    pub quiet: bool,
+    /// Say more; twice: all
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
+    pub verbose: u8,
+    /// Where diagnostics go
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "TARGET",
+        default_value_t,
+        help_heading = "Global options"
+    )]
+    pub log: LogTarget,
+    /// How many seconds to wait for another process that writes
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Global options")]
+    pub lock_timeout: Duration,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogTarget {
+    /// Standard error
+    #[default]
+    Stderr,
+    /// The system log, through /dev/log
+    Syslog,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Settle what a power cut left, then bring the library up to date with the bundle
+    Sync(SyncArgs),
+    /// Show each skill's state and what the next sync would do
+    Status(StatusArgs),
+    /// Show how a skill in the library differs from what was shipped
+    Diff(DiffArgs),
+    /// Give skills all their shipped files again; the user's own extra files stay
+    Reset(ResetArgs),
+    /// Check skills before they go into an image
+    Lint(LintArgs),
+    /// Look for what is wrong with library, ledger and bases, and say what repairs it
+    Doctor,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SyncArgs {
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct StatusArgs {
+    /// Skills to show [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DiffArgs {
+    /// The skill
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Against the text of the last sync or merge
+    #[arg(long, conflicts_with = "bundled")]
+    pub base: bool,
+    /// Against what the firmware ships now; the default
+    #[arg(long)]
+    pub bundled: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ResetArgs {
+    /// Skills to restore
+    #[arg(
+        value_name = "NAME",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
+    pub names: Vec<String>,
+    /// Every bundled skill, deleted ones too
+    #[arg(long)]
+    pub all: bool,
+    /// Needed, for it discards the user's changes
+    #[arg(long)]
+    pub restore: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LintArgs {
+    /// Directories of skills, or skills
+    #[arg(value_name = "DIR", required = true)]
+    pub directories: Vec<PathBuf>,
+}
+
+/// A day; a longer wait would overflow the clock of some boards.
+const MAX_LOCK_TIMEOUT_S: f64 = 86_400.0;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
+    if (0.0..=MAX_LOCK_TIMEOUT_S).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("must be from 0 to {MAX_LOCK_TIMEOUT_S}"))
+    }
+}

@@ -1,0 +1,51 @@
+//! `aiden-skills diff`.
+
+use serde::Serialize;
+
+use super::args::DiffArgs;
+use super::output::Tone;
+use super::{Context, Exit};
+use crate::sync::{Against, compare_skill};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    name: &'a str,
+    against: &'a str,
+    diff: &'a str,
+}
+
+pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
+    let (against, word) = if args.base {
+        (Against::Base, "base")
+    } else {
+        (Against::Bundled, "bundled")
+    };
+    let diff = match compare_skill(&context.options, &args.name, against) {
+        Ok(diff) => diff,
+        Err(e) => {
+            log::error!("{e}");
+            return Exit::Nothing;
+        }
+    };
+    if diff.is_empty() {
+        let line = format!(
+            "{} in the library is the same as the {word} one.",
+            args.name
+        );
+        context.output.say(Tone::Plain, &line);
+    }
+    for line in diff.lines() {
+        let tone = match line.as_bytes().first() {
+            Some(b'+') => Tone::Good,
+            Some(b'-') => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        context.output.print_line(tone, line);
+    }
+    context.output.document(&Document {
+        name: &args.name,
+        against: word,
+        diff: &diff,
+    });
+    Exit::Done
+}

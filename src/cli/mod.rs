@@ -1,0 +1,89 @@
+//! The command: flags → settings → one file a command → exit code.
+
+mod args;
+mod diagnostics;
+mod diff;
+mod doctor;
+mod exit;
+mod lint;
+mod output;
+mod reset;
+mod status;
+mod sync;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+pub use args::command;
+use args::{Args, Command};
+use diagnostics::Diagnostics;
+pub use exit::Exit;
+use output::Output;
+
+use crate::config::{Overrides, Settings};
+use crate::sync::SkillSyncOptions;
+
+/// What every command has at hand.
+struct Context {
+    settings: Settings,
+    options: SkillSyncOptions,
+    output: Output,
+}
+
+/// Runs the program with these arguments (the first is its name) and says how it ended.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(e) => {
+            // Help and version are asked for; all else is wrong usage.
+            let exit = if e.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
+            let _ = e.print();
+            return exit;
+        }
+    };
+    let global = args.global;
+    diagnostics::start(&Diagnostics {
+        target: global.log,
+        quiet: global.quiet,
+        verbose: global.verbose,
+    });
+    let flags = Overrides {
+        config_dir: global.config_dir,
+        bundled_dir: global.bundled_dir,
+        device_type: global.device_type,
+        tools_file: global.tools_file,
+        engine: global.engine,
+    };
+    let settings = Settings::resolve(flags, &|name| std::env::var_os(name));
+    for problem in settings.warnings.iter().chain(&settings.broken) {
+        log::warn!("{problem}");
+    }
+    let goes_on = matches!(args.command, Command::Sync(_));
+    if !goes_on && !settings.broken.is_empty() {
+        log::error!("correct agent.toml, or move it away; only sync goes on without it");
+        return Exit::Nothing;
+    }
+    let options = SkillSyncOptions {
+        lock_timeout: global.lock_timeout,
+        engine: settings.engine,
+        ..SkillSyncOptions::new(&settings.config_dir, &settings.bundled_dir)
+    };
+    let context = Context {
+        settings,
+        options,
+        output: Output::new(global.json, global.quiet, global.verbose),
+    };
+    match args.command {
+        Command::Sync(args) => sync::run(&context, &args),
+        Command::Status(args) => status::run(&context, &args),
+        Command::Diff(args) => diff::run(&context, &args),
+        Command::Reset(args) => reset::run(&context, &args),
+        Command::Lint(args) => lint::run(&context, &args),
+        Command::Doctor => doctor::run(&context),
+    }
+}

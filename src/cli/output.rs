@@ -1,0 +1,110 @@
+//! Standard output: text for people, one fact a line, or one JSON document.
+
+use std::io::{IsTerminal, Write};
+
+use serde::Serialize;
+
+/// What the output looks like.
+pub(super) struct Output {
+    json: bool,
+    quiet: bool,
+    verbose: u8,
+    terminal: bool,
+    colour: bool,
+}
+
+/// What a colour means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Good,
+    Attention,
+    Bad,
+}
+
+impl Tone {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Good => "\x1b[32m",
+            Self::Attention => "\x1b[33m",
+            Self::Bad => "\x1b[31m",
+        }
+    }
+}
+
+impl Output {
+    pub fn new(json: bool, quiet: bool, verbose: u8) -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        // https://no-color.org: any value but the empty one.
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            json,
+            quiet,
+            verbose,
+            terminal,
+            colour: terminal && !refused,
+        }
+    }
+
+    pub fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
+    /// A fact for people; also for the log, where a boot is read later.
+    pub fn say(&self, tone: Tone, line: &str) {
+        match tone {
+            Tone::Bad => log::error!("{line}"),
+            _ => log::info!("{line}"),
+        }
+        if !self.json && !self.quiet {
+            self.print(&self.coloured(tone, line));
+        }
+    }
+
+    /// A part of a longer text, such as a table or a diff.
+    pub fn print_line(&self, tone: Tone, line: &str) {
+        if !self.json {
+            self.print(&self.coloured(tone, line));
+        }
+    }
+
+    /// The JSON document.
+    pub fn document(&self, document: &impl Serialize) {
+        if self.json
+            && let Ok(text) = serde_json::to_string_pretty(document)
+        {
+            let _ = writeln!(std::io::stdout(), "{text}");
+        }
+    }
+
+    /// Text in a colour, where there are colours.
+    pub fn coloured(&self, tone: Tone, text: &str) -> String {
+        let text = self.printable(text);
+        if self.colour && tone != Tone::Plain {
+            format!("{}{text}\x1b[0m", tone.code())
+        } else {
+            text
+        }
+    }
+
+    /// A skill's text may hold control sequences; a terminal must not act on them.
+    fn printable(&self, text: &str) -> String {
+        if !self.terminal {
+            return text.to_owned();
+        }
+        let shown = |c: char| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        text.chars().map(shown).collect()
+    }
+
+    fn print(&self, line: &str) {
+        // Nobody listens any more: that is no error of ours.
+        let _ = writeln!(std::io::stdout(), "{line}");
+    }
+}

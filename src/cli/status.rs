@@ -1,0 +1,114 @@
+//! `aiden-skills status`.
+
+use super::args::StatusArgs;
+use super::output::{Output, Tone};
+use super::{Context, Exit};
+use crate::store::Hash;
+use crate::sync::ledger::LedgerState;
+use crate::sync::{BundleState, SkillStatus, skill_status};
+
+const HEADINGS: [&str; 7] = [
+    "SKILL",
+    "STATUS",
+    "NEXT SYNC",
+    "BUNDLED",
+    "LIBRARY",
+    "ORIGIN",
+    "WRITTEN",
+];
+/// Digits of a hash that a table shows.
+const SHOWN_DIGITS: usize = 12;
+
+pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
+    let report = match skill_status(&context.options, &args.names) {
+        Ok(report) => report,
+        Err(e) => return Exit::of_sync(&e),
+    };
+    for problem in &report.problems {
+        log::warn!("{problem}");
+    }
+    let unknown = args
+        .names
+        .iter()
+        .filter(|name| !report.skills.iter().any(|skill| skill.name == **name));
+    let unknown: Vec<&String> = unknown.collect();
+    for name in &unknown {
+        log::error!("there is no skill {name:?} in bundle, ledger or library");
+    }
+    table(&context.output, &report.skills);
+    context.output.document(&report);
+    if !unknown.is_empty() {
+        let all = unknown.len() == args.names.len();
+        return if all { Exit::Nothing } else { Exit::Partial };
+    }
+    let whole = report.bundle == BundleState::Ok
+        && report.ledger != LedgerState::Rebuilt
+        && report.skills.iter().all(|skill| skill.error.is_none());
+    Exit::whole(whole)
+}
+
+fn table(output: &Output, skills: &[SkillStatus]) {
+    if skills.is_empty() {
+        return output.print_line(Tone::Plain, "There are no skills.");
+    }
+    let rows: Vec<[String; 7]> = skills
+        .iter()
+        .map(|skill| {
+            [
+                skill.name.clone(),
+                skill.status.clone(),
+                skill.next.clone(),
+                short(skill.bundled_hash),
+                short(skill.user_hash),
+                short(skill.origin_hash),
+                short(skill.effective_hash),
+            ]
+        })
+        .collect();
+    let widths: Vec<usize> = (0..HEADINGS.len())
+        .map(|column| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells.chain([HEADINGS[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: &[String]| {
+        let padded = cells.iter().zip(&widths);
+        let padded: Vec<String> = padded
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    output.print_line(Tone::Plain, &line(&HEADINGS.map(str::to_owned)));
+    for (skill, row) in skills.iter().zip(&rows) {
+        output.print_line(tone(skill), &line(row));
+        for (what, reason) in [
+            ("", &skill.error),
+            ("last merge failed: ", &skill.last_merge_error),
+        ] {
+            if let Some(reason) = reason {
+                output.print_line(tone(skill), &format!("    {what}{reason}"));
+            }
+        }
+    }
+}
+
+fn tone(skill: &SkillStatus) -> Tone {
+    match skill.next.as_str() {
+        _ if skill.error.is_some() => Tone::Bad,
+        "merge_needed" | "merge_skipped" => Tone::Attention,
+        "copied" | "updated" | "adopted" | "repaired" => Tone::Good,
+        _ => Tone::Plain,
+    }
+}
+
+fn short(hash: Option<Hash>) -> String {
+    match hash {
+        Some(hash) => hash
+            .to_string()
+            .chars()
+            .skip("sha256:".len())
+            .take(SHOWN_DIGITS)
+            .collect(),
+        None => "-".into(),
+    }
+}

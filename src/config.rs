@@ -1,0 +1,251 @@
+//! Settings: flag > environment > `agent.toml` > default (contract §2).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::skill::{DeviceType, ToolCatalog};
+use crate::store::{Bounded, LinuxFilesystem, RelPath, read_bounded};
+use crate::sync::EngineSetting;
+
+const CONFIG_DIR: &str = "/userdata/agent";
+const BUNDLED_DIR: &str = "/oem/usr/share/aiden/skills";
+const TOOLS_FILE: &str = "/oem/usr/share/aiden/tools.json";
+const AGENT_TOML: &str = "agent.toml";
+/// Larger than any `agent.toml` or tools file.
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// What the flags say.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--config-dir`.
+    pub config_dir: Option<PathBuf>,
+    /// `--bundled-dir`.
+    pub bundled_dir: Option<PathBuf>,
+    /// `--device-type`.
+    pub device_type: Option<DeviceType>,
+    /// `--tools-file`.
+    pub tools_file: Option<PathBuf>,
+    /// `--engine`.
+    pub engine: Option<EngineSetting>,
+}
+
+/// What the program goes by.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The config dir.
+    pub config_dir: PathBuf,
+    /// The bundle.
+    pub bundled_dir: PathBuf,
+    /// The board's target; unset: nothing is filtered.
+    pub device_type: Option<DeviceType>,
+    /// A file with the names of all tools; none: they are not checked.
+    pub tools_file: Option<PathBuf>,
+    /// The merge engine.
+    pub engine: EngineSetting,
+    /// Problems with a single value, which counts as unset.
+    pub warnings: Vec<String>,
+    /// Why `agent.toml` was not used, or not all of it.
+    pub broken: Vec<String>,
+}
+
+impl Settings {
+    /// Resolves all settings; never fails, for a board must boot: what is wrong is in `warnings` and `broken`.
+    #[must_use]
+    pub fn resolve(flags: Overrides, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
+        let config_dir = flags
+            .config_dir
+            .or_else(|| environment("AIDEN_CONFIG_DIR").map(PathBuf::from))
+            .unwrap_or_else(|| CONFIG_DIR.into());
+        let mut file = AgentToml::read(&config_dir);
+        let mut warnings = Vec::new();
+        let bundled_dir = flags
+            .bundled_dir
+            .or_else(|| environment("AIDEN_BUNDLED_SKILLS_DIR").map(PathBuf::from))
+            .or_else(|| {
+                file.text(&["bundled_skills_dir"])
+                    .map(|(text, _)| text.into())
+            })
+            .unwrap_or_else(|| BUNDLED_DIR.into());
+        let device_type = flags.device_type.or_else(|| {
+            let found = word(&environment, "AIDEN_DEVICE_TYPE")
+                .or_else(|| file.text(&["device", "device_type"]));
+            parse_word(found, &mut warnings)
+        });
+        let engine = flags.engine.or_else(|| {
+            let found = word(&environment, "AIDEN_MERGE_ENGINE")
+                .or_else(|| file.text(&["skills", "merge", "engine"]));
+            parse_word(found, &mut warnings)
+        });
+        let tools_file = flags
+            .tools_file
+            .or_else(|| environment("AIDEN_TOOLS_FILE").map(PathBuf::from))
+            .or_else(|| {
+                file.text(&["skills", "tools_file"])
+                    .map(|(text, _)| text.into())
+            })
+            .or_else(|| Some(PathBuf::from(TOOLS_FILE)).filter(|path| path.exists()));
+        Self {
+            config_dir,
+            bundled_dir,
+            device_type,
+            tools_file,
+            engine: engine.unwrap_or_default(),
+            warnings,
+            broken: file.broken,
+        }
+    }
+
+    /// The known tools, if there is a tools file.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn tools(&self) -> Result<Option<ToolCatalog>, String> {
+        let Some(path) = &self.tools_file else {
+            return Ok(None);
+        };
+        let shown = path.display();
+        match read_small(path) {
+            Ok(Some(bytes)) => ToolCatalog::from_json(&bytes)
+                .map(Some)
+                .map_err(|e| format!("{shown} {e}")),
+            Ok(None) => Err(format!("there is no tools file {shown}")),
+            Err(e) => Err(format!("the tools file {shown} can't be read: {e}")),
+        }
+    }
+}
+
+fn word(environment: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<(String, String)> {
+    let value = environment(name)?;
+    Some((value.to_string_lossy().into_owned(), name.to_owned()))
+}
+
+/// An unknown word is a warning, and the setting stays unset; an empty one is unset.
+fn parse_word<T: std::str::FromStr>(
+    found: Option<(String, String)>,
+    warnings: &mut Vec<String>,
+) -> Option<T>
+where
+    T::Err: std::fmt::Display,
+{
+    let (text, origin) = found.filter(|(text, _)| !text.trim().is_empty())?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(e) => {
+            warnings.push(format!("{origin}: {e}; the setting is ignored"));
+            None
+        }
+    }
+}
+
+/// The agent's own file; only a few keys concern this program.
+struct AgentToml {
+    text: String,
+    shown: String,
+    broken: Vec<String>,
+}
+
+impl AgentToml {
+    fn read(config_dir: &Path) -> Self {
+        let path = config_dir.join(AGENT_TOML);
+        let mut file = Self {
+            text: String::new(),
+            shown: path.display().to_string(),
+            broken: Vec::new(),
+        };
+        let text = match read_small(&path) {
+            Ok(None) => return file,
+            Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".into()),
+            Err(e) => Err(e),
+        };
+        let parsed = text.and_then(|text| match DeTable::parse(&text) {
+            Ok(_) => Ok(text),
+            Err(e) => Err(match e.span() {
+                Some(span) => format!("line {}: {}", line_of(&text, span.start), e.message()),
+                None => e.message().to_owned(),
+            }),
+        });
+        match parsed {
+            Ok(text) => file.text = text,
+            Err(reason) => file.broken.push(format!(
+                "{} can't be used: {reason}; going on with the defaults",
+                file.shown
+            )),
+        }
+        file
+    }
+
+    /// A text at a path of keys, and where it stands.
+    fn text(&mut self, keys: &[&str]) -> Option<(String, String)> {
+        let parsed = DeTable::parse(&self.text).ok()?;
+        let mut table = parsed.get_ref();
+        let (last, above) = keys.split_last()?;
+        for key in above {
+            let value = table.get(*key)?;
+            match value.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => {
+                    let problem = self.wrong(value, key, "a table");
+                    self.broken.push(problem);
+                    return None;
+                }
+            }
+        }
+        let value = table.get(*last)?;
+        match value.get_ref() {
+            DeValue::String(text) => {
+                let line = line_of(&self.text, value.span().start);
+                let origin = format!("{}, line {line}, {}", self.shown, keys.join("."));
+                Some((text.clone().into_owned(), origin))
+            }
+            _ => {
+                let problem = self.wrong(value, &keys.join("."), "a text in quotes");
+                self.broken.push(problem);
+                None
+            }
+        }
+    }
+
+    fn wrong(&self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) -> String {
+        let line = line_of(&self.text, value.span().start);
+        format!(
+            "{}, line {line}: {key} must be {wanted}; going on with its default",
+            self.shown
+        )
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Reads a configuration file; `None` if it is missing.
+fn read_small(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or("it is not a file name")?;
+    let name = RelPath::parse(name).map_err(|e| e.to_string())?;
+    let tree = match LinuxFilesystem::open(directory.unwrap_or(Path::new("."))) {
+        Ok(tree) => tree,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e.to_string()),
+    };
+    match read_bounded(&tree, &name, MAX_CONFIG_BYTES) {
+        Ok(None) => Ok(None),
+        Ok(Some(Bounded::Whole(bytes))) => Ok(Some(bytes)),
+        Ok(Some(Bounded::TooLarge { bytes })) => Err(format!(
+            "it is too large ({bytes} bytes > {MAX_CONFIG_BYTES} bytes)"
+        )),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

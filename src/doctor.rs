@@ -1,0 +1,330 @@
+//! What is wrong with library, ledger, bases and configuration, and what repairs it; changes nothing.
+
+use serde::Serialize;
+
+use crate::config::Settings;
+use crate::library::{self, Library};
+use crate::store::{
+    FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, RelPath, absent_as_none, layout, leftovers,
+};
+use crate::sync::ledger::{self, Ledger, Record};
+use crate::sync::{
+    Bundle, BundleState, SkillSyncOptions, SyncError, check_library_root, interrupted,
+};
+use crate::usage::Usage;
+
+/// One thing that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about.
+    pub subject: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What repairs it.
+    pub repair: String,
+}
+
+/// Length of the merge keys that the existing agent writes.
+const OLD_KEY_LEN: usize = "sha256:".len() + 16;
+const SYNC: &str = "the next sync repairs it";
+
+/// Examines everything beneath the config dir.
+///
+/// # Errors
+/// As a sync: when nothing can be examined.
+pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Finding>, SyncError> {
+    let filesystem =
+        LinuxFilesystem::open(&options.config_dir).map_err(|source| SyncError::ConfigDir {
+            path: options.config_dir.display().to_string(),
+            source,
+        })?;
+    let library_exists = check_library_root(&filesystem)?;
+    let mut doctor = Doctor {
+        filesystem: &filesystem,
+        findings: Vec::new(),
+    };
+    doctor.configuration(settings);
+    doctor.bundle(options);
+    let loaded = ledger::load(&filesystem)?;
+    for problem in &loaded.problems {
+        doctor.find(
+            layout::LEDGER,
+            problem,
+            "the next sync writes it anew and keeps the old one aside",
+        );
+    }
+    if !library_exists && !loaded.ledger.records.is_empty() {
+        doctor.find(
+            layout::LIBRARY,
+            "the library is gone, though the ledger has records",
+            "the next sync seeds it again, without the skills that the user had deleted",
+        );
+    }
+    doctor.ledger(&loaded.ledger);
+    doctor.leftovers(&loaded.ledger)?;
+    doctor.usage()?;
+    doctor.permissions()?;
+    let library = library::scan(&filesystem)?;
+    doctor.library(&library, settings);
+    Ok(doctor.findings)
+}
+
+struct Doctor<'a> {
+    filesystem: &'a LinuxFilesystem,
+    findings: Vec<Finding>,
+}
+
+impl Doctor<'_> {
+    fn find(&mut self, subject: &str, problem: impl Into<String>, repair: impl Into<String>) {
+        self.findings.push(Finding {
+            subject: subject.to_owned(),
+            problem: problem.into(),
+            repair: repair.into(),
+        });
+    }
+
+    fn configuration(&mut self, settings: &Settings) {
+        for problem in settings.warnings.iter().chain(&settings.broken) {
+            self.find("configuration", problem, "correct the value");
+        }
+        if let Err(e) = settings.tools() {
+            self.find(
+                "tools file",
+                e,
+                "correct the file, or the setting that names it",
+            );
+        }
+    }
+
+    fn bundle(&mut self, options: &SkillSyncOptions) {
+        let bundle = Bundle::open(&options.bundled_skills_dir);
+        if bundle.state != BundleState::Ok {
+            let problem = bundle.problem.clone().unwrap_or_default();
+            self.find(
+                "bundle",
+                problem,
+                "mount the firmware's partition, or name the directory with --bundled-dir",
+            );
+        }
+        let mut hasher = FileHasher::default();
+        let names: Vec<String> = bundle
+            .names()
+            .filter(|name| bundle.has(name, false))
+            .cloned()
+            .collect();
+        for name in names {
+            match bundle.read(&name, &mut hasher, |_| false) {
+                Ok(skill) => {
+                    for entry in skill.skipped {
+                        self.find(
+                            "bundle",
+                            format!("{} is never copied: {}", entry.path, entry.error),
+                            "correct it in the next firmware",
+                        );
+                    }
+                }
+                Err(e) => self.find(
+                    "bundle",
+                    format!("{name}: {e}"),
+                    "correct it in the next firmware",
+                ),
+            }
+        }
+    }
+
+    fn ledger(&mut self, ledger: &Ledger) {
+        for (name, paths) in interrupted(ledger) {
+            let problem = format!("writing {name} was interrupted ({paths} paths)");
+            self.find(layout::LEDGER, problem, "the next sync settles it");
+        }
+        let foreign: Vec<&str> = ledger
+            .records
+            .iter()
+            .filter(|(_, record)| written_by_the_existing_agent(record))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if !foreign.is_empty() {
+            let problem = format!(
+                "it looks as if another program's sync had written these records: {}",
+                foreign.join(", ")
+            );
+            self.find(
+                layout::LEDGER,
+                problem,
+                "switch off the agent's own skill sync; the next sync adds what is missing",
+            );
+        }
+        let mut hasher = FileHasher::default();
+        for (name, record) in &ledger.records {
+            self.base(name, record, &mut hasher);
+        }
+    }
+
+    fn base(&mut self, name: &str, record: &Record, hasher: &mut FileHasher) {
+        let Some(origin) = record.origin_hash.filter(|_| !record.is_deleted()) else {
+            return;
+        };
+        let path = layout::bases()
+            .child(name)
+            .and_then(|directory| directory.child(crate::skill::SKILL_FILE));
+        let Ok(path) = path else {
+            return;
+        };
+        let found: Option<Hash> = match hasher.hash(self.filesystem, &path) {
+            Ok(state) => state.map(|state| state.hash),
+            Err(e) => {
+                let repair = "put a plain file there, or remove what is there; then run a sync";
+                return self.find(name, format!("the base {path} can't be read: {e}"), repair);
+            }
+        };
+        if found != Some(origin) {
+            let what = if found.is_some() {
+                "is not the text it should be"
+            } else {
+                "is missing"
+            };
+            let repair = format!(
+                "if the bundle still has that text, {SYNC}; else the next merge goes without a base"
+            );
+            self.find(name, format!("the base {path} {what}"), repair);
+        }
+    }
+
+    fn leftovers(&mut self, ledger: &Ledger) -> Result<(), SyncError> {
+        let (ours, foreign) = leftovers(self.filesystem)?;
+        if ours && !ledger.has_pending() {
+            let problem = "temporary files were left behind";
+            self.find(layout::TEMPORARY, problem, "the next sync removes them");
+        }
+        for entry in foreign {
+            let problem = format!("{entry} is not of a format that this version knows");
+            let repair = "another version of the program owns it; remove it if there is none";
+            self.find(layout::TEMPORARY, problem, repair);
+        }
+        let state = layout::state();
+        let entries = absent_as_none(self.filesystem.read_dir(&state))
+            .map_err(|e| crate::store::StoreError::new(self.filesystem, "list", &state, e))?;
+        for entry in entries.unwrap_or_default() {
+            let name = entry.name.to_string_lossy();
+            if name.contains(".corrupt-") {
+                let problem = format!("{name} was kept when it could not be read");
+                self.find(layout::STATE, problem, "look at it, then remove it");
+            }
+        }
+        Ok(())
+    }
+
+    fn usage(&mut self) -> Result<(), SyncError> {
+        if let Some(reason) = Usage::load(self.filesystem)?.unreadable {
+            let repair =
+                "it counts from zero again when it is next written; the old one is kept aside";
+            self.find(layout::USAGE, format!("it can't be read: {reason}"), repair);
+        }
+        Ok(())
+    }
+
+    fn permissions(&mut self) -> Result<(), SyncError> {
+        let root = layout::library();
+        let Some(library) = absent_as_none(self.filesystem.metadata(&root))
+            .ok()
+            .flatten()
+        else {
+            return Ok(());
+        };
+        let state = layout::state();
+        let files = [layout::LEDGER, layout::USAGE, ".lock"].map(layout::state_file);
+        for path in [root, state].into_iter().chain(files) {
+            let Some(found) = absent_as_none(self.filesystem.metadata(&path))
+                .ok()
+                .flatten()
+            else {
+                continue;
+            };
+            self.permission(&path, &found, library.owner);
+        }
+        Ok(())
+    }
+
+    fn permission(
+        &mut self,
+        path: &RelPath,
+        found: &crate::store::Metadata,
+        owner: crate::store::Owner,
+    ) {
+        let shown = path.to_string();
+        if found.kind == Kind::Link {
+            self.find(
+                &shown,
+                "it is a symbolic link, which is never followed",
+                "put a plain file or directory there",
+            );
+        } else if found.owner != owner {
+            let (uid, gid) = (owner.uid, owner.gid);
+            let problem = format!(
+                "it belongs to {}:{}, but the library to {uid}:{gid}",
+                found.owner.uid, found.owner.gid
+            );
+            self.find(&shown, problem, format!("chown {uid}:{gid} {shown}"));
+        } else if found.mode & 0o002 != 0 {
+            self.find(
+                &shown,
+                "everybody may write it",
+                format!("chmod o-w {shown}"),
+            );
+        }
+    }
+
+    fn library(&mut self, library: &Library, settings: &Settings) {
+        let tools = settings.tools().ok().flatten();
+        for skill in &library.skills {
+            let subject = format!("{}/{}", layout::LIBRARY, skill.directory);
+            let document = match &skill.document {
+                Ok(document) => document,
+                Err(e) => {
+                    let repair = format!(
+                        "correct the file; a built-in skill is restored by: aiden-skills reset {} --restore",
+                        skill.directory
+                    );
+                    self.find(&subject, format!("it does not load: {e}"), repair);
+                    continue;
+                }
+            };
+            let unknown = tools
+                .as_ref()
+                .map(|tools| tools.unknown(document.allowed_tools()));
+            for tool in unknown.unwrap_or_default() {
+                let problem = format!("it allows the tool {tool:?}, which does not exist");
+                self.find(&subject, problem, "correct the name in allowed_tools");
+            }
+            if !skill.directory.as_str().contains('/')
+                && document.name() != skill.directory.as_str()
+            {
+                let problem = format!(
+                    "its name is {:?}, not that of its directory",
+                    document.name()
+                );
+                self.find(&subject, problem, "make them the same");
+            }
+        }
+        for problem in &library.problems {
+            let subject = format!("{}/{}", layout::LIBRARY, problem.path);
+            self.find(&subject, &problem.message, "as it says");
+        }
+    }
+}
+
+/// That program stores short keys and absolute paths, and drops the fields it does not know.
+fn written_by_the_existing_agent(record: &Record) -> bool {
+    let keys = [&record.last_merged_key, &record.last_failed_merge_key];
+    let short = keys
+        .into_iter()
+        .flatten()
+        .any(|key| key.len() == OLD_KEY_LEN);
+    let absolute = record
+        .base_path
+        .as_deref()
+        .is_some_and(|path| path.starts_with('/'));
+    let without_files =
+        record.files.is_none() && record.origin_hash.is_some() && !record.is_deleted();
+    short || absolute || without_files
+}

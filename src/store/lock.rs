@@ -1,0 +1,179 @@
+//! One lock for all writers (contract §4): `flock` on `<state dir>/.lock`, never unlinked.
+
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::error::{Context, StoreError};
+use super::filesystem::{Attributes, Filesystem, HeldLock, Owner};
+use super::{layout, path::RelPath};
+
+/// How long to wait before the lock is tried again.
+const RETRY: Duration = Duration::from_millis(20);
+const DIRECTORY_MODE: u32 = 0o755;
+const LOCK_MODE: u32 = 0o644;
+
+/// Why the lock was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else held it all the time.
+    #[error(
+        "another process holds the lock {path} for more than {seconds} s; try again when it is done, or raise --lock-timeout"
+    )]
+    Busy {
+        /// The lock file.
+        path: String,
+        /// How long it was tried.
+        seconds: u64,
+    },
+    /// The lock file could not be made or opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The right to write beneath a config dir, until dropped. All that writes asks for it.
+pub struct WriteLock<'fs> {
+    filesystem: &'fs dyn Filesystem,
+    owner: Owner,
+    made_state: bool,
+    _held: Box<dyn HeldLock>,
+}
+
+impl<'fs> WriteLock<'fs> {
+    /// Takes the lock beneath the config dir `filesystem`, trying for `timeout`; makes the state dir and
+    /// the lock file where they are missing.
+    ///
+    /// # Errors
+    /// [`LockError::Busy`] after `timeout`; the kernel's errors with their path.
+    pub fn acquire(filesystem: &'fs dyn Filesystem, timeout: Duration) -> Result<Self, LockError> {
+        let owner = library_owner(filesystem)?;
+        let path = layout::lock();
+        let started = Instant::now();
+        let mut made_state = false;
+        loop {
+            match filesystem.try_lock(&path) {
+                Ok(Some(held)) => {
+                    return Ok(Self {
+                        filesystem,
+                        owner,
+                        made_state,
+                        _held: held,
+                    });
+                }
+                Ok(None) => {}
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    made_state |= ensure_dir(filesystem, &layout::state(), owner)?;
+                    let attributes = Attributes {
+                        owner,
+                        mode: LOCK_MODE,
+                    };
+                    match filesystem.create(&path, attributes) {
+                        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                            return Err(StoreError::new(filesystem, "create", &path, e).into());
+                        }
+                        _ => continue,
+                    }
+                }
+                Err(e) => return Err(StoreError::new(filesystem, "lock", &path, e).into()),
+            }
+            if started.elapsed() >= timeout {
+                return Err(LockError::Busy {
+                    path: filesystem
+                        .location()
+                        .join(path.as_str())
+                        .display()
+                        .to_string(),
+                    seconds: timeout.as_secs(),
+                });
+            }
+            sleep(RETRY.min(timeout));
+        }
+    }
+
+    /// The config dir.
+    #[must_use]
+    pub fn filesystem(&self) -> &'fs dyn Filesystem {
+        self.filesystem
+    }
+
+    /// Whom new files belong to: the owner of the library root, at first boot of the config dir.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Renames what is staged for `target` into place, replacing what is there.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn place_staged(&self, target: &RelPath) -> Result<(), StoreError> {
+        self.ensure_dirs(&target.parent())?;
+        self.filesystem
+            .rename(&layout::staged(target), target)
+            .during(self.filesystem, "replace", target)
+    }
+
+    /// Removes a file beneath the state dir.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn remove(&self, path: &RelPath) -> Result<(), StoreError> {
+        self.filesystem
+            .remove_file(path)
+            .during(self.filesystem, "remove", path)
+    }
+
+    /// Whether taking the lock made the state dir.
+    pub(super) fn made_state(&self) -> bool {
+        self.made_state
+    }
+
+    /// Makes a directory and those above it, where they are missing; says which it made.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn ensure_dirs(&self, path: &RelPath) -> Result<Vec<RelPath>, StoreError> {
+        let mut made = Vec::new();
+        for directory in path.ancestors_from_top().chain([path.clone()]) {
+            if ensure_dir(self.filesystem, &directory, self.owner)? {
+                made.push(directory);
+            }
+        }
+        Ok(made)
+    }
+}
+
+fn library_owner(filesystem: &dyn Filesystem) -> Result<Owner, StoreError> {
+    let of = |path: &RelPath| filesystem.metadata(path);
+    match of(&layout::library()) {
+        Ok(metadata) => Ok(metadata.owner),
+        Err(_) => Ok(of(&RelPath::root())
+            .during(filesystem, "examine", &RelPath::root())?
+            .owner),
+    }
+}
+
+fn ensure_dir(
+    filesystem: &dyn Filesystem,
+    path: &RelPath,
+    owner: Owner,
+) -> Result<bool, StoreError> {
+    if path.is_root() {
+        return Ok(false);
+    }
+    let attributes = Attributes {
+        owner,
+        mode: DIRECTORY_MODE,
+    };
+    match filesystem.create_dir(path, attributes) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => {
+            // On a read-only file system mkdir may say so even of a directory that is there.
+            match filesystem.metadata(path) {
+                Ok(there) if there.kind == super::filesystem::Kind::Directory => Ok(false),
+                _ => Err(StoreError::new(filesystem, "create", path, e)),
+            }
+        }
+    }
+}

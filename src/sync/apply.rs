@@ -1,0 +1,258 @@
+//! Doing what was planned, as one batch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bundle::BundledSkill;
+use super::ledger::{Ledger, Record};
+use super::observe::{skill_directory, text_path};
+use super::plan::{Action, Outcome, SkillPlan, base_of};
+use super::report::FileReport;
+use crate::skill::{SKILL_FILE, SkillName};
+use crate::store::{
+    Batch, Content, Context, Expected, Filesystem, Flush, Journal, RelPath, StoreError, WriteLock,
+    layout, replacing,
+};
+
+/// What is to be done for a skill, and from what.
+pub struct Planned {
+    /// The plan.
+    pub plan: SkillPlan,
+    /// The firmware's side; none where nothing is written.
+    pub bundled: Option<BundledSkill>,
+    /// The record before, without intents.
+    pub before: Option<Record>,
+}
+
+/// A file of the state dir that is written with the batch, after the library.
+pub struct StateFile<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// How the ledger of a batch is written.
+pub struct LedgerWrite<'a> {
+    /// The document's fields of other versions.
+    pub ledger: &'a Ledger,
+    /// Whether it must be written even if no record changes.
+    pub forced: bool,
+    /// Whether the present one is worth keeping as `.prev`.
+    pub keep_previous: bool,
+    /// The time, RFC 3339.
+    pub now: &'a str,
+}
+
+/// Applies the plans; their outcomes are changed to what really happened. Says how many supporting files
+/// were written.
+///
+/// # Errors
+/// When nothing was changed.
+pub fn apply(
+    lock: &WriteLock<'_>,
+    tree: Option<&dyn Filesystem>,
+    plans: &mut BTreeMap<String, Planned>,
+    write: &LedgerWrite<'_>,
+    state_file: Option<&StateFile<'_>>,
+) -> Result<FileReport, StoreError> {
+    let mut batch = Batch::new(lock, Flush::Filesystem);
+    for (name, planned) in plans.iter_mut() {
+        let Some((bundled, tree)) = planned.bundled.as_ref().zip(tree) else {
+            continue;
+        };
+        if let Err(e) = stage_skill(&mut batch, lock, tree, bundled, &planned.plan) {
+            batch.abandon(&skill_directory(&bundled.name));
+            batch.abandon(&base_of(bundled).parent());
+            let before = planned.before.clone();
+            planned.plan = SkillPlan::nothing(Outcome::Failed(e.to_string()), before);
+            log::error!("{name}: {e}");
+        }
+    }
+    if let Some(file) = state_file {
+        let target = layout::state_file(file.name);
+        batch.follow(&target, &Content::Bytes(&file.bytes), None)?;
+    }
+    for planned in plans.values().filter(|planned| newly_deleted(planned)) {
+        note_deletions(&mut batch, lock.filesystem(), planned);
+    }
+    let with_records = |of: &dyn Fn(&str, &Planned) -> Option<Record>| {
+        let mut ledger = write.ledger.clone();
+        for (name, planned) in plans.iter() {
+            match of(name, planned) {
+                Some(record) => ledger.records.insert(name.clone(), record),
+                None => ledger.records.remove(name),
+            };
+        }
+        ledger
+    };
+    let settled = |placed: &dyn Fn(&RelPath) -> bool| {
+        with_records(&|name, planned| {
+            let record = planned.plan.record.clone()?;
+            let directory = layout::library().child(name);
+            let written = |path: &RelPath| {
+                directory
+                    .as_ref()
+                    .is_ok_and(|directory| placed(&directory.join(path)))
+            };
+            record.settled(name, written, write.now)
+        })
+    };
+    let intents = with_records(&|_, planned| planned.plan.record.clone());
+    let unchanged = settled(&|_| true).records == write.ledger.records && !intents.has_pending();
+    let journal = Journal {
+        intent: intents.has_pending().then(|| intents.to_json(write.now)),
+        settled: &|placed| settled(placed).to_json(write.now),
+        keep_previous: write.keep_previous,
+    };
+    let journal = (write.forced || !unchanged).then_some(&journal);
+    if journal.is_none() && batch.is_empty() {
+        return Ok(FileReport::default());
+    }
+    let committed = batch.commit(journal)?;
+    let reason = committed.error.as_ref().map(ToString::to_string);
+    if let Some(reason) = &reason {
+        log::error!("{reason}");
+    }
+    let mut files = FileReport::default();
+    for planned in plans.values_mut() {
+        confirm(planned, &committed.placed, reason.as_deref(), &mut files);
+    }
+    Ok(files)
+}
+
+fn stage_skill(
+    batch: &mut Batch<'_, '_>,
+    lock: &WriteLock<'_>,
+    tree: &dyn Filesystem,
+    bundled: &BundledSkill,
+    plan: &SkillPlan,
+) -> Result<(), StoreError> {
+    let filesystem = lock.filesystem();
+    let directory = skill_directory(&bundled.name);
+    let source = bundled_directory(&bundled.name);
+    let text = directory.join(&text_path());
+    for (path, action) in &plan.actions {
+        let target = directory.join(path);
+        match *action {
+            Action::Remove(hash) => batch.remove(&target, hash),
+            Action::Confirm(hash) => batch.confirm(&target, hash),
+            Action::Write {
+                file,
+                replaces,
+                executable,
+            } => {
+                let (expected, attributes) = match replaces {
+                    None => (Expected::Absent, batch.fresh(file.executable)),
+                    Some(hash) => {
+                        let current = filesystem
+                            .metadata(&target)
+                            .during(filesystem, "examine", &target)?;
+                        (Expected::Content(hash), replacing(&current, executable))
+                    }
+                };
+                let content = Content::Copy {
+                    filesystem: tree,
+                    path: &source.join(path),
+                    hash: file.hash,
+                };
+                batch.write(&target, &content, expected, attributes)?;
+            }
+        }
+    }
+    if plan.write_base {
+        let content = Content::Copy {
+            filesystem: tree,
+            path: &source.join(&text_path()),
+            hash: bundled.text.hash,
+        };
+        let after = plan.actions.contains_key(&text_path()).then_some(&text);
+        batch.follow(&base_of(bundled), &content, after)?;
+    }
+    Ok(())
+}
+
+fn bundled_directory(name: &SkillName) -> RelPath {
+    RelPath::root()
+        .child(name.as_str())
+        .unwrap_or_else(|_| RelPath::root())
+}
+
+fn newly_deleted(planned: &Planned) -> bool {
+    let deleted = |record: &Record| {
+        let files = record.files.iter().flat_map(BTreeMap::values);
+        (
+            record.is_deleted(),
+            files.filter(|file| file.deleted).count(),
+        )
+    };
+    let before = planned.before.as_ref().map(deleted).unwrap_or_default();
+    planned
+        .plan
+        .record
+        .as_ref()
+        .map(deleted)
+        .unwrap_or_default()
+        != before
+}
+
+/// A deletion by the user is on flash before the ledger says so: else a cut could bring the file back
+/// beside a record that takes it for a new one.
+fn note_deletions(batch: &mut Batch<'_, '_>, filesystem: &dyn Filesystem, planned: &Planned) {
+    let Some(bundled) = &planned.bundled else {
+        return;
+    };
+    let directory = skill_directory(&bundled.name);
+    batch.flush_names_of(layout::library());
+    let recorded = planned.plan.record.iter().flat_map(|record| &record.files);
+    let paths = recorded
+        .flat_map(BTreeMap::keys)
+        .map(|path| directory.join(path));
+    let parents: BTreeSet<RelPath> = paths
+        .map(|path| path.parent())
+        .chain([directory.clone()])
+        .collect();
+    for parent in parents
+        .into_iter()
+        .filter(|parent| filesystem.metadata(parent).is_ok())
+    {
+        batch.flush_names_of(parent);
+    }
+}
+
+/// Turns what was planned into what was done.
+fn confirm(
+    planned: &mut Planned,
+    placed: &BTreeSet<RelPath>,
+    reason: Option<&str>,
+    files: &mut FileReport,
+) {
+    let Some(bundled) = &planned.bundled else {
+        return;
+    };
+    let directory = skill_directory(&bundled.name);
+    let mut missing = None;
+    for (path, action) in &planned.plan.actions {
+        if !placed.contains(&directory.join(path)) {
+            missing = missing.or(Some(path));
+            continue;
+        }
+        if path.as_str() == SKILL_FILE {
+            continue;
+        }
+        match action {
+            Action::Write { replaces: None, .. } => files.copied += 1,
+            Action::Write { .. } => files.updated += 1,
+            Action::Remove(_) => files.removed += 1,
+            Action::Confirm(_) => {}
+        }
+    }
+    let Some(missing) = missing else {
+        return;
+    };
+    planned.plan.outcome = Outcome::Failed(match reason {
+        Some(reason) => format!("not or only in part written: {reason}"),
+        None => {
+            format!("{missing} was changed while the sync ran; the next sync looks at it again")
+        }
+    });
+}

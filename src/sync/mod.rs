@@ -1,0 +1,31 @@
+//! Bundle → library (contract §4 and §5): settle, decide, apply, report.
+//!
+//! Looking (`bundle`, `observe`), deciding (`decide`, `files`, `plan`: pure) and doing (`apply`, `settle`)
+//! are apart. A sync never calls a model: merges are only named here.
+
+mod apply;
+mod bundle;
+mod compare;
+mod decide;
+mod files;
+pub mod ledger;
+mod merge_job;
+mod observe;
+mod plan;
+mod report;
+mod reset;
+mod run;
+mod settle;
+mod status;
+
+pub use bundle::{Bundle, BundleState, BundledFile, BundledSkill, SkippedEntry};
+pub use compare::{Against, CompareError, compare_skill};
+pub use decide::{Decision, UserText, decide};
+pub use files::{FileDecision, UserFile, decide_file};
+pub use merge_job::{EngineSetting, MergeJob, MergeMode, merge_key, same_key};
+pub use report::{Failed, FileReport, MergeSkipped, Merged, SkillSyncReport};
+pub use reset::{Reset, ResetError, ResetReport, reset_skills, reset_tree};
+pub(crate) use run::check_library_root;
+pub use run::{SkillSyncOptions, SyncError, sync_bundled_skills, sync_tree};
+pub use settle::interrupted;
+pub use status::{SkillStatus, StatusReport, skill_status};

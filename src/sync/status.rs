@@ -1,0 +1,208 @@
+//! What the next sync would do, skill by skill; writes nothing.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::bundle::{Bundle, BundleState};
+use super::ledger::{self, LedgerState, Record};
+use super::observe;
+use super::plan::{Outcome, SkillPlan};
+use super::run::{Planner, SkillSyncOptions, SyncError, check_library_root, settle};
+use super::{SkippedEntry, UserText};
+use crate::clock;
+use crate::library;
+use crate::skill::SkillName;
+use crate::store::{Filesystem, Hash, LinuxFilesystem};
+
+/// State of bundle, ledger and all skills.
+#[derive(Debug, Serialize)]
+pub struct StatusReport {
+    /// Whether there is a bundle.
+    pub bundle: BundleState,
+    /// How the ledger was found.
+    pub ledger: LedgerState,
+    /// By name: bundled, recorded, and the user's own.
+    pub skills: Vec<SkillStatus>,
+    /// What was wrong with bundle or ledger, for people.
+    pub problems: Vec<String>,
+}
+
+/// State of one skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillStatus {
+    /// Its name; of the user's own, the directory where the name can't be read.
+    pub name: String,
+    /// The ledger's status; `none` without a record.
+    pub status: String,
+    /// What the next sync would do, in the words of its report; `none` for the user's own.
+    pub next: String,
+    /// Why it fails, or why it does not load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The bundle's SKILL.md.
+    pub bundled_hash: Option<Hash>,
+    /// The library's SKILL.md.
+    pub user_hash: Option<Hash>,
+    /// The bundled text of the last sync or merge.
+    pub origin_hash: Option<Hash>,
+    /// What was last written to the library.
+    pub effective_hash: Option<Hash>,
+    /// Key of the merge that the next sync would name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_key: Option<String>,
+    /// RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_synced_at: Option<String>,
+    /// RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_merged_at: Option<String>,
+    /// RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_merge_failed_at: Option<String>,
+    /// Why the last merge failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_merge_error: Option<String>,
+}
+
+/// Looks at all skills, or at those named.
+///
+/// # Errors
+/// As a sync.
+pub fn skill_status(
+    options: &SkillSyncOptions,
+    only: &[String],
+) -> Result<StatusReport, SyncError> {
+    let bundle = Bundle::open(&options.bundled_skills_dir);
+    let filesystem =
+        LinuxFilesystem::open(&options.config_dir).map_err(|source| SyncError::ConfigDir {
+            path: options.config_dir.display().to_string(),
+            source,
+        })?;
+    check_library_root(&filesystem)?;
+    let loaded = ledger::load(&filesystem)?;
+    let mut report = StatusReport {
+        bundle: bundle.state,
+        ledger: loaded.state,
+        skills: Vec::new(),
+        problems: loaded.problems.clone(),
+    };
+    report.problems.extend(bundle.problem.clone());
+    let now = clock::now();
+    let settled = settle(&filesystem, None, loaded, &bundle, &now)?;
+    let mut planner = Planner::new(&filesystem, &bundle, &settled.ledger, options.engine)?;
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+    let mut skipped: Vec<SkippedEntry> = Vec::new();
+    for (name, planned) in planner.plan_all(&mut skipped) {
+        if wanted(&name) {
+            let record = settled.ledger.records.get(&name);
+            let bundled = planned.bundled.as_ref().map(|bundled| bundled.text.hash);
+            let bundled = bundled.or_else(|| bundle.text_hash(&name));
+            report.skills.push(status_of(
+                &filesystem,
+                &name,
+                bundled,
+                record,
+                &planned.plan,
+                bundle.state,
+            ));
+        }
+    }
+    let known: BTreeSet<String> = report
+        .skills
+        .iter()
+        .map(|skill| skill.name.clone())
+        .collect();
+    for skill in library::scan(&filesystem)?.skills {
+        let directory = skill.directory.as_str();
+        let name = match &skill.document {
+            Ok(document) => document.name().to_owned(),
+            Err(_) => directory.to_owned(),
+        };
+        if known.contains(&name) || settled.ledger.records.contains_key(directory) || !wanted(&name)
+        {
+            continue;
+        }
+        report
+            .skills
+            .push(own(&filesystem, name, directory, skill.document.err()));
+    }
+    report.skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(report)
+}
+
+fn status_of(
+    filesystem: &dyn Filesystem,
+    name: &str,
+    bundled_hash: Option<Hash>,
+    record: Option<&Record>,
+    plan: &SkillPlan,
+    bundle: BundleState,
+) -> SkillStatus {
+    let (next, error, merge_key) = match &plan.outcome {
+        _ if bundle != BundleState::Ok => ("none", None, None),
+        Outcome::Copied => ("copied", None, None),
+        Outcome::Updated => ("updated", None, None),
+        Outcome::Adopted => ("adopted", None, None),
+        Outcome::Repaired => ("repaired", None, None),
+        Outcome::Unchanged => ("unchanged", None, None),
+        Outcome::KeptUser => ("kept_user", None, None),
+        Outcome::DeletedByUser => ("deleted_by_user", None, None),
+        Outcome::Stale => ("stale", None, None),
+        Outcome::MergeNeeded(job) => ("merge_needed", None, Some(job.merge_key.clone())),
+        Outcome::MergeSkipped { job, .. } => ("merge_skipped", None, Some(job.merge_key.clone())),
+        Outcome::Failed(error) => ("failed", Some(error.clone()), None),
+    };
+    let nothing = Record::default();
+    let shown = record.unwrap_or(&nothing);
+    SkillStatus {
+        name: name.to_owned(),
+        status: match &shown.status {
+            Some(status) => status.clone().into(),
+            None => "none".into(),
+        },
+        next: next.into(),
+        error,
+        bundled_hash,
+        user_hash: user_hash(filesystem, name),
+        origin_hash: shown.origin_hash,
+        effective_hash: shown.effective(),
+        merge_key,
+        last_synced_at: shown.last_synced_at.clone(),
+        last_merged_at: shown.last_merged_at.clone(),
+        last_merge_failed_at: shown.last_merge_failed_at.clone(),
+        last_merge_error: shown.last_merge_error.clone(),
+    }
+}
+
+/// A skill of the user's own: not bundled, not recorded.
+fn own(
+    filesystem: &dyn Filesystem,
+    name: String,
+    directory: &str,
+    error: Option<String>,
+) -> SkillStatus {
+    SkillStatus {
+        name,
+        status: "none".into(),
+        next: "none".into(),
+        error,
+        bundled_hash: None,
+        user_hash: user_hash(filesystem, directory),
+        origin_hash: None,
+        effective_hash: None,
+        merge_key: None,
+        last_synced_at: None,
+        last_merged_at: None,
+        last_merge_failed_at: None,
+        last_merge_error: None,
+    }
+}
+
+fn user_hash(filesystem: &dyn Filesystem, directory: &str) -> Option<Hash> {
+    let name = SkillName::try_from(directory).ok()?;
+    match observe::user_skill(filesystem, &name).ok()?.text {
+        UserText::Absent => None,
+        UserText::Blank(hash) | UserText::Text(hash) => Some(hash),
+    }
+}

@@ -1,0 +1,84 @@
+//! `usage.json`: counters and lifecycle state, apart from the ledger (seed §18.9).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::store::{Filesystem, StoreError, layout, state_file};
+
+const STATE: &str = "state";
+const STATE_CHANGED_AT: &str = "state_changed_at";
+const ACTIVE: &str = "active";
+
+/// All usage entries, by skill name; fields that are not touched stay as they are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Usage {
+    entries: BTreeMap<String, Map<String, Value>>,
+}
+
+/// Usage as it was found.
+#[derive(Debug, Default)]
+pub struct LoadedUsage {
+    /// The entries.
+    pub usage: Usage,
+    /// Why the file can't be read; it counts as empty and is kept aside before it is replaced.
+    pub unreadable: Option<String>,
+}
+
+impl Usage {
+    /// Reads `usage.json`; a missing one is empty, and an entry of a wrong shape is dropped alone.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn load(filesystem: &dyn Filesystem) -> Result<LoadedUsage, StoreError> {
+        let Some(bytes) = state_file::read(filesystem, layout::USAGE)? else {
+            return Ok(LoadedUsage::default());
+        };
+        Ok(
+            match serde_json::from_slice::<BTreeMap<String, Value>>(&bytes) {
+                Ok(entries) => {
+                    let maps = entries.into_iter().filter_map(|(name, entry)| match entry {
+                        Value::Object(entry) => Some((name, entry)),
+                        _ => None,
+                    });
+                    LoadedUsage {
+                        usage: Self {
+                            entries: maps.collect(),
+                        },
+                        unreadable: None,
+                    }
+                }
+                Err(e) => LoadedUsage {
+                    usage: Self::default(),
+                    unreadable: Some(e.to_string()),
+                },
+            },
+        )
+    }
+
+    /// The file's content.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(&self.entries).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// The lifecycle state of a skill; active unless something else is said.
+    #[must_use]
+    pub fn state(&self, name: &str) -> &str {
+        let state = self.entries.get(name).and_then(|entry| entry.get(STATE));
+        state.and_then(Value::as_str).unwrap_or(ACTIVE)
+    }
+
+    /// Makes a skill active again; says whether it was not.
+    pub fn activate(&mut self, name: &str, now: &str) -> bool {
+        if self.state(name) == ACTIVE {
+            return false;
+        }
+        let entry = self.entries.entry(name.to_owned()).or_default();
+        entry.insert(STATE.into(), json!(ACTIVE));
+        entry.insert(STATE_CHANGED_AT.into(), json!(now));
+        true
+    }
+}
