@@ -456,7 +456,13 @@ impl<'l, 'fs> Batch<'l, 'fs> {
                 filesystem
                     .remove_file(target)
                     .during(filesystem, "remove", target)?;
-                self.remove_emptied(target.parent(), &mut progress.touched);
+                let parent = target.parent();
+                let left = self.lock.remove_emptied(parent.clone());
+                let gone = |d: &RelPath| {
+                    d.strip(&left).is_some() && (*d == parent || parent.strip(d).is_some())
+                };
+                progress.touched.retain(|directory| !gone(directory));
+                progress.touched.insert(left);
             }
             Action::Confirm(_) => {}
         }
@@ -508,17 +514,6 @@ impl<'l, 'fs> Batch<'l, 'fs> {
         list.extend(targets.filter(|t| t.strip(&unit).is_some()).cloned());
         list.insert(target.clone());
         Ok(())
-    }
-
-    /// Removes the directories of a skill that a removal left empty, never the skill's own.
-    fn remove_emptied(&self, mut directory: RelPath, touched: &mut BTreeSet<RelPath>) {
-        while directory.components().count() > 2
-            && self.lock.filesystem().remove_dir(&directory).is_ok()
-        {
-            touched.remove(&directory);
-            directory = directory.parent();
-        }
-        touched.insert(directory);
     }
 
     /// The final ledger was staged for the case that all goes well; when it did not, it is written anew.

@@ -94,7 +94,7 @@ impl LinuxFilesystem {
     }
 
     fn open_beneath(&self, path: &RelPath, flags: OFlag, mode: Mode) -> nix::Result<OwnedFd> {
-        let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+        let flags = flags | OFlag::O_CLOEXEC;
         if path.is_root() {
             return openat(&self.root, ".", flags, mode);
         }
@@ -114,7 +114,7 @@ impl LinuxFilesystem {
                 }
             }
         }
-        self.open_by_component(path, flags, mode)
+        self.open_by_component(path, flags | OFlag::O_NOFOLLOW, mode)
     }
 
     fn open_by_component(&self, path: &RelPath, flags: OFlag, mode: Mode) -> nix::Result<OwnedFd> {

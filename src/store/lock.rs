@@ -12,6 +12,8 @@ use super::{layout, path::RelPath};
 const RETRY: Duration = Duration::from_millis(20);
 const DIRECTORY_MODE: u32 = 0o755;
 const LOCK_MODE: u32 = 0o644;
+/// Components of a skill's directory beneath the config dir: `skills/<name>`.
+const SKILL_DEPTH: usize = 2;
 
 /// Why the lock was not had.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +123,17 @@ impl<'fs> WriteLock<'fs> {
         self.filesystem
             .remove_file(path)
             .during(self.filesystem, "remove", path)
+    }
+
+    /// Removes a directory of the library, and those above it, that a removal left empty; never a skill's
+    /// own. Says which directory's names changed last.
+    pub fn remove_emptied(&self, mut directory: RelPath) -> RelPath {
+        while directory.components().count() > SKILL_DEPTH
+            && self.filesystem.remove_dir(&directory).is_ok()
+        {
+            directory = directory.parent();
+        }
+        directory
     }
 
     /// Whether taking the lock made the state dir.

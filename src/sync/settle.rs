@@ -30,6 +30,8 @@ pub struct Settlement {
     texts_to_place: Vec<(RelPath, Hash)>,
     bases_to_place: Vec<RelPath>,
     bases_to_remove: Vec<RelPath>,
+    /// Directories that lost a file; a cut may have come before they were removed with it.
+    thinned: BTreeSet<RelPath>,
     /// Directories whose names may not have been flushed.
     directories: BTreeSet<RelPath>,
 }
@@ -106,8 +108,12 @@ impl Settlement {
         let directory = skill_directory(skill);
         self.directories.insert(layout::library());
         self.directories.insert(directory.clone());
-        for path in pending.paths.keys() {
-            self.directories.insert(directory.join(path).parent());
+        for (path, intent) in &pending.paths {
+            let parent = directory.join(path).parent();
+            if intent.hash.is_none() && written.contains(path) {
+                self.thinned.insert(parent.clone());
+            }
+            self.directories.insert(parent);
         }
         let Some(intent) = pending.paths.get(&text_path()) else {
             return Ok(written);
@@ -212,6 +218,9 @@ impl Settlement {
         }
         for base in &self.bases_to_remove {
             lock.remove(base)?;
+        }
+        for directory in &self.thinned {
+            lock.remove_emptied(directory.clone());
         }
         Ok(())
     }
