@@ -4,6 +4,8 @@
 //! The way of data: bundle and library are looked at, a pure decision makes a plan of that, the store
 //! applies it durably, a report tells it. See [`sync::sync_bundled_skills`].
 
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -313,7 +313,7 @@ fn mentions(body: &str) -> impl Iterator<Item = &str> {
                 .and_then(|rest| rest.strip_prefix('/'));
             rest.is_some_and(|rest| rest.contains('.') && !rest.ends_with('/'))
         };
-        text.chars().all(plain) && FILE_DIRECTORIES.iter().any(|directory| below(&directory))
+        text.chars().all(plain) && FILE_DIRECTORIES.iter().any(below)
     })
 }
 

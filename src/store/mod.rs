@@ -16,7 +16,7 @@ mod read;
 mod stage;
 pub mod state_file;
 
-pub use batch::{Batch, Committed, Content, Expected, Flush, Journal, replacing};
+pub use batch::{Batch, Committed, Content, Expected, Flush, Journal, WasPlaced, replacing};
 pub use error::{Context, StoreError, absent_as_none, is_link};
 pub use filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ledger::{Ledger, Pending, base_path, library_path};
+use super::ledger::{Intent, Ledger, Pending, base_path, library_path};
 use super::observe::{skill_directory, text_path};
 use super::report::Merged;
 use crate::skill::SkillName;
@@ -61,21 +61,22 @@ impl Settlement {
                 settlement.ledger.records.insert(name, record);
                 continue;
             };
-            let written = match SkillName::try_from(name.as_str()) {
-                Ok(skill) => {
-                    let written = written(filesystem, &skill, pending, &mut hasher)?;
-                    settlement.settle_text(
-                        filesystem,
-                        &skill,
-                        pending,
-                        written,
-                        upstream,
-                        &mut hasher,
-                    )?
+            let mut written = BTreeSet::new();
+            // Another name is not ours: this program writes no such.
+            if let Ok(skill) = SkillName::try_from(name.as_str()) {
+                written = paths_written(filesystem, &skill, pending, &mut hasher)?;
+                settlement.note_directories(&skill, pending, &written);
+                let mut text = TextIntent {
+                    filesystem,
+                    hasher: &mut hasher,
+                    skill: &skill,
+                    pending,
+                    origin: record.origin_hash,
+                };
+                if settlement.settle_text(&mut text, &written, upstream) {
+                    written.insert(text_path());
                 }
-                // Not ours: this program writes no such name.
-                Err(_) => BTreeSet::new(),
-            };
+            }
             if let Some(record) = record.settled(&name, |path| written.contains(path), now) {
                 settlement.ledger.records.insert(name, record);
             }
@@ -95,19 +96,13 @@ impl Settlement {
         !self.had_intents && !self.leftovers
     }
 
-    /// Decides over SKILL.md and its base, for a merge also whether it is finished.
-    fn settle_text(
+    fn note_directories(
         &mut self,
-        filesystem: &dyn Filesystem,
         skill: &SkillName,
         pending: &Pending,
-        mut written: BTreeSet<RelPath>,
-        upstream: &dyn Fn(&str) -> Option<Hash>,
-        hasher: &mut FileHasher,
-    ) -> Result<BTreeSet<RelPath>, StoreError> {
+        written: &BTreeSet<RelPath>,
+    ) {
         let directory = skill_directory(skill);
-        self.directories.insert(layout::library());
-        self.directories.insert(directory.clone());
         for (path, intent) in &pending.paths {
             let parent = directory.join(path).parent();
             if intent.hash.is_none() && written.contains(path) {
@@ -115,66 +110,53 @@ impl Settlement {
             }
             self.directories.insert(parent);
         }
-        let Some(intent) = pending.paths.get(&text_path()) else {
-            return Ok(written);
+        self.directories.extend([layout::library(), directory]);
+    }
+
+    /// Decides over SKILL.md and its base, for a merge also whether it is finished; says whether the text
+    /// is, or will be, the intended one.
+    fn settle_text(
+        &mut self,
+        text: &mut TextIntent<'_>,
+        written: &BTreeSet<RelPath>,
+        upstream: &dyn Fn(&str) -> Option<Hash>,
+    ) -> bool {
+        let Some(intent) = text.pending.paths.get(&text_path()) else {
+            return false;
         };
-        let base = base_path(skill);
-        let base_staged = is_staged(filesystem, &base)?;
-        if let Some(key) = &pending.merge_key
-            && !written.contains(&text_path())
-        {
-            let hash_of = |path: &RelPath, hasher: &mut FileHasher| {
-                let state = hasher.hash(filesystem, path).ok().flatten();
-                state.map(|state| state.hash)
-            };
-            let target = library_path(skill);
-            let local = hash_of(&target, hasher);
-            let base_is_new = hash_of(&base, hasher) == intent.upstream_hash;
-            let candidate = hash_of(&layout::staged(&target), hasher);
-            if base_is_new && intent.upstream_hash.is_some() {
-                written.insert(text_path());
-            } else if let Some(local) = local.filter(|local| Some(*local) == pending.local_hash)
-                && candidate.is_some()
-                && candidate == intent.hash
-                && intent.upstream_hash.is_some()
-                && upstream(skill.as_str()) == intent.upstream_hash
-            {
-                self.texts_to_place.push((target, local));
+        let base = base_path(text.skill);
+        let base_now = text.hash(&base);
+        let mut came = written.contains(&text_path());
+        if !came && let Some(key) = &text.pending.merge_key {
+            came = base_now.is_some() && base_now == intent.upstream_hash;
+            if !came && let Some(local) = text.can_finish(intent, upstream) {
+                self.texts_to_place.push((library_path(text.skill), local));
                 self.finished.push(Merged {
-                    name: skill.to_string(),
-                    mode: pending.mode,
-                    engine: pending.engine.clone().unwrap_or_default(),
+                    name: text.skill.to_string(),
+                    mode: text.pending.mode,
+                    engine: text.pending.engine.clone().unwrap_or_default(),
                     merge_key: key.clone(),
                     summary: "finished after an interruption".into(),
                 });
-                written.insert(text_path());
+                came = true;
             }
         }
-        if written.contains(&text_path()) {
-            if base_staged {
-                self.bases_to_place.push(base);
-            }
-        } else if !base_staged && self.base_came_alone(filesystem, &base, pending, hasher) {
+        // After an error the staged files are emptied; such a base is none.
+        let staged = text.hash(&layout::staged(&base));
+        let base_is_staged = staged.is_some() && staged == intent.upstream_hash;
+        let base_is_new = base_now == intent.upstream_hash;
+        let base_is_wrong = if came {
+            !base_is_staged && !base_is_new
+        } else {
+            // It can reach the flash before its text, and would be taken for that of the last sync.
+            base_is_new && text.origin != intent.upstream_hash
+        };
+        if came && base_is_staged {
+            self.bases_to_place.push(base);
+        } else if base_now.is_some() && base_is_wrong {
             self.bases_to_remove.push(base);
         }
-        Ok(written)
-    }
-
-    /// A base can reach the flash before the file it belongs to. It is wrong then; a missing one is made
-    /// again from the bundle, or tells that no baseline is known.
-    fn base_came_alone(
-        &self,
-        filesystem: &dyn Filesystem,
-        base: &RelPath,
-        pending: &Pending,
-        hasher: &mut FileHasher,
-    ) -> bool {
-        let upstream = pending
-            .paths
-            .get(&text_path())
-            .map(|intent| intent.upstream_hash);
-        let now = hasher.hash(filesystem, base).ok().flatten();
-        now.is_some_and(|now| upstream == Some(Some(now.hash)))
+        came
     }
 
     /// Makes it durable: names that were seen are flushed before the ledger relies on them, and the
@@ -259,9 +241,41 @@ fn is_gone(error: &std::io::Error) -> bool {
     ) || crate::store::is_link(error)
 }
 
+/// The intent for one skill's SKILL.md, and what is needed to look at it.
+struct TextIntent<'a> {
+    filesystem: &'a dyn Filesystem,
+    hasher: &'a mut FileHasher,
+    skill: &'a SkillName,
+    pending: &'a Pending,
+    origin: Option<Hash>,
+}
+
+impl TextIntent<'_> {
+    fn hash(&mut self, path: &RelPath) -> Option<Hash> {
+        let state = self.hasher.hash(self.filesystem, path).ok().flatten();
+        state.map(|state| state.hash)
+    }
+
+    /// A merge whose text is staged, whose inputs are all as they were: the local text, if so.
+    fn can_finish(
+        &mut self,
+        intent: &Intent,
+        upstream: &dyn Fn(&str) -> Option<Hash>,
+    ) -> Option<Hash> {
+        let target = library_path(self.skill);
+        let local = self
+            .hash(&target)
+            .filter(|local| Some(*local) == self.pending.local_hash)?;
+        let candidate = self.hash(&layout::staged(&target))?;
+        let same_upstream =
+            upstream(self.skill.as_str()).is_some_and(|hash| Some(hash) == intent.upstream_hash);
+        (Some(candidate) == intent.hash && same_upstream).then_some(local)
+    }
+}
+
 /// The paths that reached the library: they have the intended hash, or their staged name is gone. For a
 /// removal: the file is gone.
-fn written(
+fn paths_written(
     filesystem: &dyn Filesystem,
     skill: &SkillName,
     pending: &Pending,

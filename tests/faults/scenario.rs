@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use aiden_skills::sync::{Bundle, Reset, reset_tree};
 
 use crate::board::{Board, Skills, Tree, text};
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::Faulty;
 
 /// An operation and the state it starts from.
 pub struct Scenario {
