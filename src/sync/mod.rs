@@ -12,6 +12,7 @@ pub mod ledger;
 mod merge_job;
 mod observe;
 mod plan;
+mod planner;
 mod report;
 mod reset;
 mod run;

@@ -1,25 +1,29 @@
 //! The real file system, reached through one directory descriptor.
 
+mod file;
+
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{
     AtFlags, Flock, FlockArg, OFlag, OpenHow, ResolveFlag, open, openat, openat2, renameat,
 };
-use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
-use nix::unistd::{Gid, LinkatFlags, Uid, UnlinkatFlags, fchown, fsync, linkat, syncfs, unlinkat};
+use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
+use nix::unistd::{LinkatFlags, UnlinkatFlags, fsync, linkat, syncfs, unlinkat};
 use rustix::fs::{RenameFlags, renameat_with};
 
 use super::filesystem::{
-    Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,
+    Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile,
 };
 use super::path::RelPath;
+use file::{LinuxFile, LinuxLock, LinuxNewFile, metadata_of, set_attributes};
 
 /// `syncfs` answers 0 after a lost write before this kernel (syncfs(2), "BUGS"; commit 735e4ae5ba28).
 const SYNCFS_REPORTS_ERRORS_FROM: (u32, u32) = (5, 8);
@@ -41,7 +45,7 @@ pub struct LinuxFilesystem {
     location: PathBuf,
     resolve: Cell<Resolve>,
     trusts_syncfs: bool,
-    flushes: std::rc::Rc<Cell<u64>>,
+    flushes: Rc<Cell<u64>>,
 }
 
 impl LinuxFilesystem {
@@ -60,7 +64,7 @@ impl LinuxFilesystem {
             location: location.to_owned(),
             resolve: Cell::new(Resolve::Kernel),
             trusts_syncfs: kernel_version() >= SYNCFS_REPORTS_ERRORS_FROM,
-            flushes: std::rc::Rc::default(),
+            flushes: Rc::default(),
         })
     }
 
@@ -205,10 +209,7 @@ impl Filesystem for LinuxFilesystem {
         let fd = without_atime(|extra| self.open_beneath(path, flags | extra, Mode::empty()))?;
         let metadata = metadata_of(&fstat(&fd)?);
         match metadata.kind {
-            Kind::File => Ok(Box::new(LinuxFile {
-                file: File::from(fd),
-                metadata,
-            })),
+            Kind::File => Ok(Box::new(LinuxFile::new(File::from(fd), metadata))),
             Kind::Directory => Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
                 "it is a directory, not a file",
@@ -222,10 +223,10 @@ impl Filesystem for LinuxFilesystem {
         let mode = Mode::from_bits_truncate(attributes.mode);
         let fd = self.open_beneath(path, flags, mode)?;
         set_attributes(fd.as_fd(), attributes)?;
-        Ok(Box::new(LinuxNewFile {
-            file: File::from(fd),
-            flushes: std::rc::Rc::clone(&self.flushes),
-        }))
+        Ok(Box::new(LinuxNewFile::new(
+            File::from(fd),
+            Rc::clone(&self.flushes),
+        )))
     }
 
     fn create_dir(&self, path: &RelPath, attributes: Attributes) -> io::Result<()> {
@@ -323,58 +324,13 @@ impl Filesystem for LinuxFilesystem {
         // Somebody may have replaced the file since it was opened: then this lock guards nothing.
         let ours = metadata_of(&fstat(&*locked)?).id;
         match self.metadata(path) {
-            Ok(now) if now.id == ours => Ok(Some(Box::new(LinuxLock { _file: locked }))),
+            Ok(now) if now.id == ours => Ok(Some(Box::new(LinuxLock::new(locked)))),
             Ok(_) => Ok(None),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
     }
 }
-
-struct LinuxFile {
-    file: File,
-    metadata: Metadata,
-}
-
-impl Read for LinuxFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
-    }
-}
-
-impl OpenFile for LinuxFile {
-    fn metadata(&self) -> Metadata {
-        self.metadata
-    }
-}
-
-struct LinuxNewFile {
-    file: File,
-    flushes: std::rc::Rc<Cell<u64>>,
-}
-
-impl Write for LinuxNewFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl NewFile for LinuxNewFile {
-    fn sync(&mut self) -> io::Result<()> {
-        self.flushes.set(self.flushes.get() + 1);
-        self.file.sync_all()
-    }
-}
-
-struct LinuxLock {
-    _file: Flock<OwnedFd>,
-}
-
-impl HeldLock for LinuxLock {}
 
 /// Opens with `O_NOATIME`, without it where the file is somebody else's (open(2): `EPERM`).
 fn without_atime(open: impl Fn(OFlag) -> nix::Result<OwnedFd>) -> nix::Result<OwnedFd> {
@@ -390,44 +346,6 @@ fn link_or(errno: Errno, directory: BorrowedFd<'_>, component: &str) -> Errno {
     match fstatat(directory, component, AtFlags::AT_SYMLINK_NOFOLLOW) {
         Ok(stat) if errno == Errno::ENOTDIR && is_link(stat) => Errno::ELOOP,
         _ => errno,
-    }
-}
-
-fn set_attributes(fd: BorrowedFd<'_>, attributes: Attributes) -> nix::Result<()> {
-    let now = metadata_of(&fstat(fd)?);
-    if now.owner != attributes.owner {
-        let uid = Uid::from_raw(attributes.owner.uid);
-        let gid = Gid::from_raw(attributes.owner.gid);
-        match fchown(fd, Some(uid), Some(gid)) {
-            // Only root gives files away, and vfat has no owners.
-            Err(Errno::EPERM | Errno::EACCES | Errno::EOPNOTSUPP) => {}
-            result => result?,
-        }
-    }
-    if now.mode != attributes.mode {
-        fchmod(fd, Mode::from_bits_truncate(attributes.mode))?;
-    }
-    Ok(())
-}
-
-// The widths of these fields differ between the targets.
-#[allow(clippy::unnecessary_cast, clippy::cast_sign_loss)]
-fn metadata_of(stat: &FileStat) -> Metadata {
-    let kind = match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFREG => Kind::File,
-        SFlag::S_IFDIR => Kind::Directory,
-        SFlag::S_IFLNK => Kind::Link,
-        _ => Kind::Special,
-    };
-    Metadata {
-        kind,
-        len: stat.st_size as u64,
-        mode: stat.st_mode & 0o7777,
-        owner: Owner {
-            uid: stat.st_uid,
-            gid: stat.st_gid,
-        },
-        id: (stat.st_dev as u64, stat.st_ino as u64),
     }
 }
 
