@@ -1,13 +1,14 @@
 //! Settings: flag > environment > `agent.toml` > default (contract §2).
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::skill::{DeviceType, ToolCatalog};
-use crate::store::{Bounded, LinuxFilesystem, RelPath, read_bounded};
 use crate::sync::EngineSetting;
 
 const CONFIG_DIR: &str = "/userdata/agent";
@@ -223,27 +224,24 @@ fn line_of(text: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Reads a configuration file; `None` if it is missing.
+/// Reads a configuration file; `None` if it is missing. It is not ours, so it may be a link.
 fn read_small(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let directory = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or("it is not a file name")?;
-    let name = RelPath::parse(name).map_err(|e| e.to_string())?;
-    let tree = match LinuxFilesystem::open(directory.unwrap_or(Path::new("."))) {
-        Ok(tree) => tree,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),
     };
-    match read_bounded(&tree, &name, MAX_CONFIG_BYTES) {
-        Ok(None) => Ok(None),
-        Ok(Some(Bounded::Whole(bytes))) => Ok(Some(bytes)),
-        Ok(Some(Bounded::TooLarge { bytes })) => Err(format!(
-            "it is too large ({bytes} bytes > {MAX_CONFIG_BYTES} bytes)"
-        )),
-        Err(e) => Err(e.to_string()),
+    if !metadata.is_file() {
+        return Err("it is not a regular file".into());
     }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > MAX_CONFIG_BYTES {
+        return Err(format!("it is larger than {MAX_CONFIG_BYTES} bytes"));
+    }
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]

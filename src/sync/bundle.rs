@@ -10,7 +10,7 @@ use crate::skill::{
     MAX_READ_BYTES, SKILL_FILE, SkillDocument, SkillError, SkillName, is_junk, is_near_miss,
 };
 use crate::store::{
-    Bounded, FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, RelPath, read_bounded,
+    Bounded, DirEntry, FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, RelPath, read_bounded,
 };
 
 /// Directories deeper than this in a skill are an error of the image.
@@ -54,7 +54,8 @@ pub struct SkippedEntry {
 
 /// What a name in the bundle's root stands for.
 enum Entry {
-    Skill,
+    /// A directory with a SKILL.md, and what else is in it.
+    Skill(Vec<DirEntry>),
     /// A directory without SKILL.md; the file that may have been meant for one.
     NoSkill(Option<String>),
     /// A file where a skill's directory would be.
@@ -132,7 +133,7 @@ impl Bundle {
                 None => {}
             }
         }
-        let has_skill = |entry: &Entry| matches!(entry, Entry::Skill | Entry::Unreadable(_));
+        let has_skill = |entry: &Entry| matches!(entry, Entry::Skill(_) | Entry::Unreadable(_));
         let (state, problem) = if entries.values().any(has_skill) {
             (BundleState::Ok, None)
         } else {
@@ -168,7 +169,7 @@ impl Bundle {
     #[must_use]
     pub fn has(&self, name: &str, recorded: bool) -> bool {
         match self.entries.get(name) {
-            Some(Entry::Skill | Entry::Unreadable(_) | Entry::NotADirectory) => true,
+            Some(Entry::Skill(_) | Entry::Unreadable(_) | Entry::NotADirectory) => true,
             Some(Entry::NoSkill(near_miss)) => near_miss.is_some(),
             Some(Entry::File) => recorded,
             None => false,
@@ -208,8 +209,8 @@ impl Bundle {
         known_good: impl Fn(Hash) -> bool,
     ) -> Result<BundledSkill, String> {
         let tree = self.tree().ok_or("the bundle can't be read")?;
-        match self.entries.get(name) {
-            Some(Entry::Skill) => {}
+        let entries = match self.entries.get(name) {
+            Some(Entry::Skill(entries)) => entries,
             Some(Entry::NoSkill(Some(near))) => {
                 return Err(format!(
                     "the bundle has {name}/{near}, but the file must be called {SKILL_FILE}; rename it"
@@ -227,7 +228,7 @@ impl Bundle {
                 ));
             }
             Some(Entry::Unreadable(error)) => return Err(error.clone()),
-        }
+        };
         let skill_name =
             SkillName::try_from(name).map_err(|e| format!("the bundled skill's name: {e}"))?;
         let directory = RelPath::root().child(name).map_err(|e| e.to_string())?;
@@ -239,7 +240,7 @@ impl Bundle {
             files: BTreeMap::new(),
             skipped: Vec::new(),
         };
-        walk.directory(&RelPath::root(), 0, &known_good)?;
+        walk.entries(&RelPath::root(), entries, 0, &known_good)?;
         let text = walk
             .text
             .ok_or_else(|| format!("the bundle has no {name}/{SKILL_FILE}"))?;
@@ -268,7 +269,7 @@ fn examine(tree: &dyn Filesystem, name: &str, kind: Kind) -> Entry {
     };
     let names = || entries.iter().filter_map(|entry| entry.name.to_str());
     if names().any(|name| name == SKILL_FILE) {
-        Entry::Skill
+        Entry::Skill(entries)
     } else {
         Entry::NoSkill(names().find(|name| is_near_miss(name)).map(str::to_owned))
     }
@@ -296,6 +297,17 @@ impl Walk<'_> {
         }
         let entries = self.tree.read_dir(&here);
         let entries = entries.map_err(|e| format!("{here} in the bundle can't be listed: {e}"))?;
+        self.entries(inside, &entries, depth, known_good)
+    }
+
+    fn entries(
+        &mut self,
+        inside: &RelPath,
+        entries: &[DirEntry],
+        depth: usize,
+        known_good: &dyn Fn(Hash) -> bool,
+    ) -> Result<(), String> {
+        let here = self.directory.join(inside);
         for entry in entries {
             let shown = format!("{here}/{}", entry.name.to_string_lossy());
             let Some(name) = entry.name.to_str() else {
