@@ -63,31 +63,28 @@ impl Settings {
             .unwrap_or_else(|| CONFIG_DIR.into());
         let mut file = AgentToml::read(&config_dir);
         let mut warnings = Vec::new();
+        // All of them, so that a wrong one is named even if it is overridden.
+        let bundled_in_file = file.text(&["bundled_skills_dir"]);
+        let device_in_file = file.text(&["device", "device_type"]);
+        let engine_in_file = file.text(&["skills", "merge", "engine"]);
+        let tools_in_file = file.text(&["skills", "tools_file"]);
         let bundled_dir = flags
             .bundled_dir
             .or_else(|| environment("AIDEN_BUNDLED_SKILLS_DIR").map(PathBuf::from))
-            .or_else(|| {
-                file.text(&["bundled_skills_dir"])
-                    .map(|(text, _)| text.into())
-            })
+            .or_else(|| bundled_in_file.map(|(text, _)| text.into()))
             .unwrap_or_else(|| BUNDLED_DIR.into());
         let device_type = flags.device_type.or_else(|| {
-            let found = word(&environment, "AIDEN_DEVICE_TYPE")
-                .or_else(|| file.text(&["device", "device_type"]));
+            let found = word(&environment, "AIDEN_DEVICE_TYPE").or(device_in_file);
             parse_word(found, &mut warnings)
         });
         let engine = flags.engine.or_else(|| {
-            let found = word(&environment, "AIDEN_MERGE_ENGINE")
-                .or_else(|| file.text(&["skills", "merge", "engine"]));
+            let found = word(&environment, "AIDEN_MERGE_ENGINE").or(engine_in_file);
             parse_word(found, &mut warnings)
         });
         let tools_file = flags
             .tools_file
             .or_else(|| environment("AIDEN_TOOLS_FILE").map(PathBuf::from))
-            .or_else(|| {
-                file.text(&["skills", "tools_file"])
-                    .map(|(text, _)| text.into())
-            })
+            .or_else(|| tools_in_file.map(|(text, _)| text.into()))
             .or_else(|| Some(PathBuf::from(TOOLS_FILE)).filter(|path| path.exists()));
         Self {
             config_dir,

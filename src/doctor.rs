@@ -215,10 +215,27 @@ impl Doctor<'_> {
     }
 
     fn usage(&mut self) -> Result<(), SyncError> {
-        if let Some(reason) = Usage::load(self.filesystem)?.unreadable {
+        let loaded = Usage::load(self.filesystem)?;
+        if let Some(reason) = loaded.unreadable {
             let repair =
                 "it counts from zero again when it is next written; the old one is kept aside";
             self.find(layout::USAGE, format!("it can't be read: {reason}"), repair);
+        }
+        for (name, views, uses) in loaded.usage.misleading() {
+            let problem = format!("it was read {views} times, but used only {uses} times");
+            self.find(
+                name,
+                problem,
+                "say in its description more exactly when to use it",
+            );
+        }
+        for (name, changes) in loaded.usage.unstable() {
+            let problem = format!("it was changed {changes} times");
+            self.find(
+                name,
+                problem,
+                "review it: the flow it describes does not hold still",
+            );
         }
         Ok(())
     }

@@ -131,7 +131,10 @@ fn stage_skill(
     let directory = skill_directory(&bundled.name);
     let source = bundled_directory(&bundled.name);
     let text = directory.join(&text_path());
-    for (path, action) in &plan.actions {
+    // What goes makes room for what comes: a directory may take the place of a file.
+    let goes = |action: &Action| matches!(action, Action::Remove(_));
+    let (first, then): (Vec<_>, Vec<_>) = plan.actions.iter().partition(|(_, action)| goes(action));
+    for (path, action) in first.into_iter().chain(then) {
         let target = directory.join(path);
         match *action {
             Action::Remove(hash) => batch.remove(&target, hash),

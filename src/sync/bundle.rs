@@ -1,6 +1,6 @@
 //! What the firmware ships, read into values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -87,6 +87,8 @@ pub struct BundledSkill {
     pub files: BTreeMap<RelPath, BundledFile>,
     /// What was left out.
     pub skipped: Vec<SkippedEntry>,
+    /// The same, by path in the skill.
+    pub left_out: BTreeSet<RelPath>,
 }
 
 impl Bundle {
@@ -239,6 +241,7 @@ impl Bundle {
             text: None,
             files: BTreeMap::new(),
             skipped: Vec::new(),
+            left_out: BTreeSet::new(),
         };
         walk.entries(&RelPath::root(), entries, 0, &known_good)?;
         let text = walk
@@ -249,6 +252,7 @@ impl Bundle {
             text,
             files: walk.files,
             skipped: walk.skipped,
+            left_out: walk.left_out,
         })
     }
 }
@@ -282,6 +286,7 @@ struct Walk<'a> {
     text: Option<BundledFile>,
     files: BTreeMap<RelPath, BundledFile>,
     skipped: Vec<SkippedEntry>,
+    left_out: BTreeSet<RelPath>,
 }
 
 impl Walk<'_> {
@@ -328,8 +333,14 @@ impl Walk<'_> {
                 Kind::Link if path.as_str() == SKILL_FILE => {
                     return Err(format!("{shown} is a symbolic link; it must be a file"));
                 }
-                Kind::Link => self.skip(shown, "symbolic links are not followed"),
-                Kind::Special => self.skip(shown, "not a regular file"),
+                Kind::Link => {
+                    self.skip(shown, "symbolic links are not followed");
+                    self.left_out.insert(path);
+                }
+                Kind::Special => {
+                    self.skip(shown, "not a regular file");
+                    self.left_out.insert(path);
+                }
             }
         }
         Ok(())

@@ -12,6 +12,11 @@ pub enum UserText {
     Blank(Hash),
     /// A text with this hash.
     Text(Hash),
+    /// A text that is larger than any skill's, and so none of ours; it is not read.
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+    },
 }
 
 /// What becomes of it.
@@ -50,11 +55,12 @@ pub fn decide(bundled: Hash, user: UserText, record: Option<&Record>) -> Decisio
         (None, UserText::Absent) => return Decision::Copy,
         (Some(_), UserText::Absent) => return Decision::Deleted,
         (_, UserText::Blank(_)) => return Decision::Repair,
-        (_, UserText::Text(hash)) => hash,
+        (_, UserText::Text(hash)) => Some(hash),
+        (_, UserText::TooLarge { .. }) => None,
     };
     let origin = record.and_then(|record| record.origin_hash);
     let effective = record.and_then(Record::effective);
-    if user == bundled {
+    if user == Some(bundled) {
         let at_rest = record.is_some_and(|record| {
             record.status == Some(Status::Synced)
                 && !record.stale
@@ -70,7 +76,8 @@ pub fn decide(bundled: Hash, user: UserText, record: Option<&Record>) -> Decisio
     let Some(origin) = origin else {
         return Decision::TwoWayMerge;
     };
-    match (Some(user) == effective, user == origin, bundled == origin) {
+    let is = |hash: Option<Hash>| user.is_some() && user == hash;
+    match (is(effective), is(Some(origin)), bundled == origin) {
         (true, _, true) => Decision::Unchanged,
         (_, true, false) => Decision::Update,
         (false, _, true) => Decision::KeepUser,

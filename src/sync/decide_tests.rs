@@ -24,6 +24,7 @@ fn every_row_of_the_table() {
         record.stale = true;
         Some(record)
     };
+    let large = UserText::TooLarge { bytes: 70_000 };
     let table = [
         // row, bundled, user, record, outcome
         (
@@ -115,6 +116,15 @@ fn every_row_of_the_table() {
             r(DeletedByUser, Some("a"), None),
             Update,
         ),
+        (8, "b", large, None, TwoWayMerge),
+        (11, "b", large, r(Synced, Some("b"), Some("b")), KeepUser),
+        (
+            12,
+            "b",
+            large,
+            r(Synced, Some("a"), Some("a")),
+            ThreeWayMerge,
+        ),
         (
             11,
             "b",
@@ -166,6 +176,7 @@ fn no_combination_loses_an_edit_or_brings_a_deletion_back() {
         UserText::Blank(hash("")),
         UserText::Blank(hash("\0")),
     ];
+    users.push(UserText::TooLarge { bytes: 70_000 });
     users.extend(texts.iter().map(|text| UserText::Text(hash(text))));
     let mut hashes = vec![None];
     hashes.extend(texts.iter().map(|text| Some(*text)));
@@ -199,7 +210,12 @@ fn no_combination_loses_an_edit_or_brings_a_deletion_back() {
                     decision,
                     Decision::Copy | Decision::Repair | Decision::Update
                 );
-                if let UserText::Text(user) = *user {
+                if matches!(user, UserText::TooLarge { .. }) {
+                    assert!(matches!(
+                        decision,
+                        Decision::KeepUser | Decision::TwoWayMerge | Decision::ThreeWayMerge
+                    ));
+                } else if let UserText::Text(user) = *user {
                     // Only a text that the firmware shipped may be replaced, and only by another one.
                     if writes {
                         assert_eq!(Some(user), origin);
@@ -213,7 +229,7 @@ fn no_combination_loses_an_edit_or_brings_a_deletion_back() {
                     assert!(!writes, "a deletion came back: {record:?}");
                 }
                 if record.as_ref().is_some_and(Record::is_deleted)
-                    && !matches!(user, UserText::Text(_))
+                    && matches!(user, UserText::Absent | UserText::Blank(_))
                 {
                     assert_eq!(decision, Decision::StaysDeleted);
                 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::bundle::BundledSkill;
+use super::bundle::{BundledFile, BundledSkill};
 use super::decide::UserText;
 use super::files::UserFile;
-use super::ledger::{Record, library_path};
-use crate::skill::{MAX_READ_BYTES, SKILL_FILE, SkillError, SkillName, is_blank, is_junk};
+use super::ledger::{FileRecord, Record, library_path};
+use crate::skill::{MAX_READ_BYTES, SKILL_FILE, SkillName, is_blank, is_junk};
 use crate::store::{
-    Bounded, FileHasher, Filesystem, Hash, Metadata, RelPath, absent_as_none, is_link, layout,
-    read_bounded,
+    Bounded, DirEntry, FileHasher, Filesystem, Hash, Kind, Metadata, RelPath, absent_as_none,
+    is_link, layout, read_bounded,
 };
 
 /// A base, looked at as far as needed.
@@ -55,10 +55,10 @@ pub fn user_skill(filesystem: &dyn Filesystem, name: &SkillName) -> Result<UserS
             };
             Ok(UserSkill { text, metadata })
         }
-        Some(Bounded::TooLarge { bytes }) => Err(format!(
-            "{path} {}; shorten it, or restore the shipped one with: aiden-skills reset {name} --restore",
-            SkillError::TooLarge { size: bytes }
-        )),
+        Some(Bounded::TooLarge { bytes }) => Ok(UserSkill {
+            text: UserText::TooLarge { bytes },
+            metadata,
+        }),
     }
 }
 
@@ -88,35 +88,92 @@ pub fn user_files(
     record: Option<&Record>,
     hasher: &mut FileHasher,
 ) -> Result<BTreeMap<RelPath, UserFile>, String> {
-    let directory = library_path(&bundled.name).parent();
     let no_files = BTreeMap::new();
-    let recorded = record
-        .and_then(|record| record.files.as_ref())
-        .unwrap_or(&no_files);
-    let only_recorded = recorded
+    let mut looked = UserFiles {
+        filesystem,
+        directory: library_path(&bundled.name).parent(),
+        bundled: &bundled.files,
+        recorded: record
+            .and_then(|record| record.files.as_ref())
+            .unwrap_or(&no_files),
+        found: BTreeMap::new(),
+    };
+    // Those that the bundle dropped come first: they may give way to others.
+    for path in looked
+        .recorded
         .keys()
-        .filter(|path| !bundled.files.contains_key(path));
-    let mut found = BTreeMap::new();
-    for path in bundled.files.keys().chain(only_recorded) {
-        let lens: Vec<u64> = bundled
-            .files
+        .filter(|path| !bundled.files.contains_key(path))
+    {
+        looked.measure(path, hasher)?;
+    }
+    for path in bundled.files.keys() {
+        looked.measure(path, hasher)?;
+    }
+    Ok(looked.found)
+}
+
+struct UserFiles<'a> {
+    filesystem: &'a dyn Filesystem,
+    directory: RelPath,
+    bundled: &'a BTreeMap<RelPath, BundledFile>,
+    recorded: &'a BTreeMap<RelPath, FileRecord>,
+    found: BTreeMap<RelPath, UserFile>,
+}
+
+impl UserFiles<'_> {
+    fn measure(&mut self, path: &RelPath, hasher: &mut FileHasher) -> Result<(), String> {
+        let recorded = self.recorded.get(path).and_then(|record| record.size);
+        let lens = self
+            .bundled
             .get(path)
             .map(|file| file.len)
             .into_iter()
-            .chain(recorded.get(path).and_then(|record| record.size))
-            .collect();
-        let full = directory.join(path);
-        let measured = hasher
-            .hash_if_len(filesystem, &full, &lens)
-            .map_err(|e| obstacle(&full, &e))?;
-        if let Some(measured) = measured {
-            let file = UserFile {
-                hash: measured.hash,
-            };
-            found.insert(path.clone(), file);
+            .chain(recorded);
+        let lens: Vec<u64> = lens.collect();
+        let full = self.directory.join(path);
+        match hasher.hash_if_len(self.filesystem, &full, &lens) {
+            Ok(None) => {}
+            Ok(Some(measured)) => {
+                let file = UserFile {
+                    hash: measured.hash,
+                };
+                self.found.insert(path.clone(), file);
+            }
+            // Where the new firmware has a directory in place of a file, or a file in place of a directory, what
+            // it dropped is removed first.
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory && self.file_gives_way(path) => {}
+            Err(e) if e.kind() == io::ErrorKind::IsADirectory && self.directory_gives_way(path) => {
+            }
+            Err(e) => return Err(obstacle(&full, &e)),
         }
+        Ok(())
     }
-    Ok(found)
+
+    /// Whether a file is ours, as we wrote it, and dropped upstream.
+    fn is_dropped(&self, path: &RelPath) -> bool {
+        let user = self.found.get(path).and_then(|file| file.hash);
+        let ours = self.recorded.get(path).and_then(|record| record.hash);
+        user.is_some() && user == ours && !self.bundled.contains_key(path)
+    }
+
+    fn file_gives_way(&self, path: &RelPath) -> bool {
+        path.ancestors_from_top()
+            .any(|above| self.is_dropped(&above))
+    }
+
+    fn directory_gives_way(&self, path: &RelPath) -> bool {
+        let Ok(entries) = self.filesystem.read_dir(&self.directory.join(path)) else {
+            return false;
+        };
+        let gives_way = |entry: &DirEntry| {
+            let child = entry.name.to_str().and_then(|name| path.child(name).ok());
+            child.is_some_and(|child| match entry.kind {
+                Kind::Directory => self.directory_gives_way(&child),
+                _ => self.is_dropped(&child),
+            })
+        };
+        !entries.is_empty() && entries.iter().all(gives_way)
+    }
 }
 
 /// Looks at a base; `hash` whether its bytes matter.
@@ -133,7 +190,7 @@ pub fn base(
         };
     }
     match filesystem.metadata(path) {
-        Ok(metadata) if metadata.kind == crate::store::Kind::File => Base::Sized(metadata.len),
+        Ok(metadata) if metadata.kind == Kind::File => Base::Sized(metadata.len),
         _ => Base::Missing,
     }
 }

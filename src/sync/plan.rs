@@ -8,6 +8,7 @@ use super::files::{FileDecision, UserFile, decide_files};
 use super::ledger::{FileRecord, Intent, Pending, Record, Status, base_path};
 use super::merge_job::{EngineSetting, MergeJob};
 use super::observe::{Base, UserSkill, text_path};
+use crate::skill::{SKILL_FILE, SkillError};
 use crate::store::{Hash, RelPath};
 
 /// All that was observed of a valid bundled skill.
@@ -154,8 +155,8 @@ pub fn plan_skill(observed: &Observed<'_>) -> SkillPlan {
             };
             plan.write_base = observed.base != Base::Hashed(bundled.hash);
             let replaces = match observed.user.text {
-                UserText::Absent => None,
                 UserText::Blank(hash) | UserText::Text(hash) => Some(hash),
+                UserText::Absent | UserText::TooLarge { .. } => None,
             };
             let action = Action::Write {
                 file: bundled,
@@ -240,10 +241,18 @@ fn merge_outcome(observed: &Observed<'_>, decision: Decision) -> Outcome {
     let base = origin.filter(|origin| {
         decision == Decision::ThreeWayMerge && observed.base == Base::Hashed(*origin)
     });
-    let (UserText::Text(local) | UserText::Blank(local)) = observed.user.text else {
-        return Outcome::Unchanged;
-    };
     let bundled = observed.bundled;
+    let local = match observed.user.text {
+        UserText::Text(local) | UserText::Blank(local) => local,
+        UserText::TooLarge { bytes } => {
+            return Outcome::Failed(format!(
+                "both sides changed it, and the library's {SKILL_FILE} {}; shorten it, or restore the shipped one with: aiden-skills reset {} --restore",
+                SkillError::TooLarge { size: bytes },
+                bundled.name
+            ));
+        }
+        UserText::Absent => return Outcome::Unchanged,
+    };
     let job = MergeJob::new(bundled.name.as_str(), base, bundled.text.hash, local);
     let failed = observed
         .record
@@ -265,6 +274,10 @@ fn plan_files(observed: &Observed<'_>, plan: &mut SkillPlan, record: &mut Record
     let decided = decide_files(bundled, observed.files, recorded);
     let mut files = recorded.clone();
     for (path, decision) in decided {
+        // What the bundle has as a link or device was not dropped: a slip of the build removes nothing.
+        if observed.bundled.left_out.contains(&path) {
+            continue;
+        }
         let file = bundled.get(&path).copied();
         match decision {
             FileDecision::Nothing => {}
@@ -303,9 +316,7 @@ fn plan_files(observed: &Observed<'_>, plan: &mut SkillPlan, record: &mut Record
         }
     }
     // An absent `files` means that another program wrote the record; from here on it is ours.
-    if observed.record.is_some() {
-        record.files = Some(files);
-    }
+    record.files = Some(files);
     let writes_files = plan.actions.keys().any(|path| *path != text_path());
     let stays = matches!(
         plan.outcome,

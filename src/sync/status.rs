@@ -203,7 +203,7 @@ fn own(
 fn user_hash(filesystem: &dyn Filesystem, directory: &str) -> Option<Hash> {
     let name = SkillName::try_from(directory).ok()?;
     match observe::user_skill(filesystem, &name).ok()?.text {
-        UserText::Absent => None,
+        UserText::Absent | UserText::TooLarge { .. } => None,
         UserText::Blank(hash) | UserText::Text(hash) => Some(hash),
     }
 }

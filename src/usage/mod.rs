@@ -6,6 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::store::{Filesystem, StoreError, layout, state_file};
 
+/// A skill read this often and used by fewer than one reader in ten has a misleading description.
+const MANY_VIEWS: u64 = 20;
+const VIEWS_PER_USE: u64 = 10;
+/// A skill changed this often describes a flow that does not hold still.
+const MANY_CHANGES: u64 = 20;
 const STATE: &str = "state";
 const STATE_CHANGED_AT: &str = "state_changed_at";
 const ACTIVE: &str = "active";
@@ -71,6 +76,28 @@ impl Usage {
         state.and_then(Value::as_str).unwrap_or(ACTIVE)
     }
 
+    /// Skills that are read often and hardly used (seed §18.10, rule 3), with both counts.
+    pub fn misleading(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let counts = self.entries.iter().map(|(name, entry)| {
+            (
+                name.as_str(),
+                count(entry, "view_count"),
+                count(entry, "use_count"),
+            )
+        });
+        counts.filter(|(_, views, uses)| {
+            *views >= MANY_VIEWS && uses.saturating_mul(VIEWS_PER_USE) < *views
+        })
+    }
+
+    /// Skills that are changed very often (seed §18.10, rule 4), with the count.
+    pub fn unstable(&self) -> impl Iterator<Item = (&str, u64)> {
+        let counts = self.entries.iter();
+        counts
+            .map(|(name, entry)| (name.as_str(), count(entry, "modify_count")))
+            .filter(|(_, changes)| *changes >= MANY_CHANGES)
+    }
+
     /// Makes a skill active again; says whether it was not.
     pub fn activate(&mut self, name: &str, now: &str) -> bool {
         if self.state(name) == ACTIVE {
@@ -81,4 +108,8 @@ impl Usage {
         entry.insert(STATE_CHANGED_AT.into(), json!(now));
         true
     }
+}
+
+fn count(entry: &Map<String, Value>, key: &str) -> u64 {
+    entry.get(key).and_then(Value::as_u64).unwrap_or(0)
 }

@@ -212,12 +212,13 @@ impl Record {
         self.status == Some(Status::DeletedByUser)
     }
 
-    /// Whether there is nothing but an intent: such a record is none, if its file never came.
+    /// Whether there is nothing but an intent: such a record is none, if its text never came. What is
+    /// noted of its other files counts for nothing without a text.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         let without_intent = Self {
             pending: None,
-            files: self.files.clone().filter(|files| !files.is_empty()),
+            files: None,
             ..self.clone()
         };
         without_intent == Self::default()
