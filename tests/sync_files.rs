@@ -357,27 +357,6 @@ fn the_users_own_extra_files_are_never_touched() {
 }
 
 #[test]
-fn a_path_that_turns_from_file_to_directory_upstream_follows_or_its_skill_fails_by_name() {
-    let board = board();
-    board.bundle_file("foo/references/thing", "a file");
-    board.sync().expect(0);
-    board.unship("foo/references/thing");
-    board.bundle_file("foo/references/thing/inner.md", "inside");
-    let run = board.sync();
-    if run.code == 3 {
-        assert!(
-            common::failure(&run.json(), "foo").contains("references/thing"),
-            "{run:#?}"
-        );
-        assert_eq!(board.read("foo/references/thing"), "a file");
-    } else {
-        board.sync().expect(0);
-        assert_eq!(board.read("foo/references/thing/inner.md"), "inside");
-        board.assert_at_rest();
-    }
-}
-
-#[test]
 fn the_files_wait_for_a_two_way_merge() {
     let board = Board::new();
     board.skill("foo", &version("foo", 1));

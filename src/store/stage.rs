@@ -72,6 +72,18 @@ pub(super) fn remove_tree(filesystem: &dyn Filesystem, path: &RelPath) -> Result
         .during(filesystem, "remove", path)
 }
 
+/// Removes a directory that holds nothing but empty directories; anything in it is an error.
+pub(super) fn remove_empty_tree(filesystem: &dyn Filesystem, path: &RelPath) -> io::Result<()> {
+    for entry in filesystem.read_dir(path)? {
+        let child = entry.name.to_str().and_then(|name| path.child(name).ok());
+        match child.filter(|_| entry.kind == Kind::Directory) {
+            Some(child) => remove_empty_tree(filesystem, &child)?,
+            None => return Err(io::ErrorKind::DirectoryNotEmpty.into()),
+        }
+    }
+    filesystem.remove_dir(path)
+}
+
 /// Empties every staged file of the library and keeps the names: that frees the space, and settling can
 /// still tell that they were never placed.
 pub(super) fn truncate_staged(filesystem: &dyn Filesystem, path: &RelPath) -> io::Result<()> {

@@ -172,7 +172,7 @@ impl UserFiles<'_> {
                 _ => self.is_dropped(&child),
             })
         };
-        !entries.is_empty() && entries.iter().all(gives_way)
+        entries.iter().all(gives_way)
     }
 }
 

@@ -290,7 +290,12 @@ fn paths_written(
             .hash(filesystem, &target)
             .map(|state| state.map(|state| state.hash));
         let came = match (intent.hash, now) {
-            (None, now) => matches!(now, Ok(None)),
+            // A file may have taken the place of a directory above it, or a directory its own.
+            (None, Err(e)) => matches!(
+                e.kind(),
+                std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory
+            ),
+            (None, Ok(now)) => now.is_none(),
             (Some(hash), Ok(Some(now))) if now == hash => true,
             (Some(_), _) => !is_staged(filesystem, &target)?,
         };

@@ -47,7 +47,12 @@ pub fn older() -> Skills {
             "beta",
             skill(
                 "beta",
-                &[("scripts/run.sh", "#!/bin/sh\necho 1\n"), ("assets/x", "x")],
+                &[
+                    ("scripts/run.sh", "#!/bin/sh\necho 1\n"),
+                    ("assets/x", "x"),
+                    ("references/shape", "a file"),
+                    ("assets/shape/in.md", "in a directory"),
+                ],
             ),
         ),
         ("edited", skill("edited", &[("references/a.md", "e1")])),
@@ -75,6 +80,17 @@ pub fn newer() -> Skills {
         "echo not executable any more\n".into(),
     );
     set(&mut skills, "beta", "assets/x", "#!/bin/sh\n".into());
+    // A file turns into a directory, a directory into a file.
+    for path in ["references/shape", "assets/shape/in.md"] {
+        skills.entry("beta").or_default().remove(path);
+    }
+    set(
+        &mut skills,
+        "beta",
+        "references/shape/in.md",
+        "in a directory".into(),
+    );
+    set(&mut skills, "beta", "assets/shape", "a file".into());
     set(&mut skills, "deleted", "SKILL.md", text("deleted", "New."));
     skills.remove("dropped");
     set(&mut skills, "fresh", "SKILL.md", text("fresh", "New."));
@@ -175,6 +191,9 @@ pub fn scenarios() -> Vec<Scenario> {
             "ledger rebuilt from the bases",
             |board, older, newer| {
                 used(board, older, newer);
+                // Whose they are would be unknown, and a file of the user's stays in the way of a directory.
+                fs::remove_file(board.library("beta/references/shape")).unwrap();
+                fs::remove_dir_all(board.library("beta/assets/shape")).unwrap();
                 fs::write(board.state(".bundled_manifest.json"), "").unwrap();
                 fs::write(board.state(".bundled_manifest.json.prev"), "\0").unwrap();
             },

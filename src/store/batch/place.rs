@@ -8,6 +8,7 @@ use crate::store::error::{StoreError, absent_as_none, is_link};
 use crate::store::layout;
 use crate::store::path::RelPath;
 use crate::store::read::FileHasher;
+use crate::store::stage::remove_empty_tree;
 
 /// A batch in its step 3.
 #[derive(Default)]
@@ -125,7 +126,17 @@ impl Batch<'_, '_> {
             if replace && unit == *target {
                 filesystem.rename(&from, &unit)?;
             } else {
-                filesystem.rename_new(&from, &unit)?;
+                // An empty directory in a file's place is what an error left of one that was to be removed.
+                match filesystem.rename_new(&from, &unit) {
+                    Err(e)
+                        if e.kind() == io::ErrorKind::AlreadyExists
+                            && unit == *target
+                            && remove_empty_tree(filesystem, &unit).is_ok() =>
+                    {
+                        filesystem.rename_new(&from, &unit)?;
+                    }
+                    result => result?,
+                }
             }
             Ok(unit)
         });
