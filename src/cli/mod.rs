@@ -47,6 +47,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     let global = args.global;
+    let output = Output::new(&global);
     diagnostics::start(&Diagnostics {
         target: global.log,
         quiet: global.quiet,
@@ -76,7 +77,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let context = Context {
         settings,
         options,
-        output: Output::new(global.json, global.quiet, global.verbose),
+        output,
     };
     match args.command {
         Command::Sync(args) => sync::run(&context, &args),

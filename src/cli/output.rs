@@ -4,11 +4,15 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
+use super::args::{Global, LogTarget};
+
 /// What the output looks like.
 pub(super) struct Output {
     json: bool,
     quiet: bool,
     verbose: u8,
+    /// Diagnostics go to the system log, so that standard output alone would not be enough.
+    syslog: bool,
     terminal: bool,
     colour: bool,
 }
@@ -34,14 +38,15 @@ impl Tone {
 }
 
 impl Output {
-    pub fn new(json: bool, quiet: bool, verbose: u8) -> Self {
+    pub fn new(global: &Global) -> Self {
         let terminal = std::io::stdout().is_terminal();
         // https://no-color.org: any value but the empty one.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
-            json,
-            quiet,
-            verbose,
+            json: global.json,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            syslog: global.log == LogTarget::Syslog,
             terminal,
             colour: terminal && !refused,
         }
@@ -51,14 +56,16 @@ impl Output {
         self.verbose > 0
     }
 
-    /// A fact for people; also for the log, where a boot is read later.
+    /// A fact for people; also for the system log, where a boot is read later. A bad one is never silent.
     pub fn say(&self, tone: Tone, line: &str) {
-        match tone {
-            Tone::Bad => log::error!("{line}"),
-            _ => log::info!("{line}"),
-        }
-        if !self.json && !self.quiet {
+        let shown = !self.json && !self.quiet;
+        if shown {
             self.print(&self.coloured(tone, line));
+        }
+        match tone {
+            Tone::Bad if self.syslog || !shown => log::error!("{line}"),
+            _ if self.syslog => log::info!("{line}"),
+            _ => {}
         }
     }
 

@@ -36,10 +36,7 @@ pub(super) fn run(context: &Context, args: &ResetArgs) -> Exit {
         );
     }
     for failed in &report.failed {
-        output.say(
-            Tone::Bad,
-            &format!("{} failed: {}.", failed.name, failed.error),
-        );
+        log::error!("{} failed: {}", failed.name, failed.error);
     }
     output.document(&report);
     if report.failed.is_empty() {

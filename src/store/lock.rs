@@ -125,6 +125,12 @@ impl<'fs> WriteLock<'fs> {
             .during(self.filesystem, "remove", path)
     }
 
+    /// Removes a base and its directory, if there is nothing else in it. What stays is tried again.
+    pub fn remove_base(&self, path: &RelPath) {
+        let _ = self.filesystem.remove_file(path);
+        let _ = self.filesystem.remove_dir(&path.parent());
+    }
+
     /// Removes a directory of the library, and those above it, that a removal left empty; never a skill's
     /// own. Says which directory's names changed last.
     pub fn remove_emptied(&self, mut directory: RelPath) -> RelPath {
@@ -141,6 +147,14 @@ impl<'fs> WriteLock<'fs> {
         self.made_state
     }
 
+    /// Makes a directory in one that is there, where it is missing; says whether it made it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn ensure_dir(&self, path: &RelPath) -> Result<bool, StoreError> {
+        ensure_dir(self.filesystem, path, self.owner)
+    }
+
     /// Makes a directory and those above it, where they are missing; says which it made.
     ///
     /// # Errors
@@ -148,7 +162,7 @@ impl<'fs> WriteLock<'fs> {
     pub(super) fn ensure_dirs(&self, path: &RelPath) -> Result<Vec<RelPath>, StoreError> {
         let mut made = Vec::new();
         for directory in path.ancestors_from_top().chain([path.clone()]) {
-            if ensure_dir(self.filesystem, &directory, self.owner)? {
+            if self.ensure_dir(&directory)? {
                 made.push(directory);
             }
         }

@@ -43,8 +43,16 @@ pub struct LedgerWrite<'a> {
     pub now: &'a str,
 }
 
-/// Applies the plans; their outcomes are changed to what really happened. Says how many supporting files
-/// were written.
+/// What a batch came to.
+#[derive(Default)]
+pub struct Applied {
+    /// The supporting files that were written or removed.
+    pub files: FileReport,
+    /// What stopped the batch in its middle; its skills say what it meant for them.
+    pub error: Option<String>,
+}
+
+/// Applies the plans; their outcomes are changed to what really happened.
 ///
 /// # Errors
 /// When nothing was changed.
@@ -54,7 +62,7 @@ pub fn apply(
     plans: &mut BTreeMap<String, Planned>,
     write: &LedgerWrite<'_>,
     state_file: Option<&StateFile<'_>>,
-) -> Result<FileReport, StoreError> {
+) -> Result<Applied, StoreError> {
     let mut batch = Batch::new(lock, Flush::Filesystem);
     for (name, planned) in plans.iter_mut() {
         let Some((bundled, tree)) = planned.bundled.as_ref().zip(tree) else {
@@ -65,12 +73,15 @@ pub fn apply(
             batch.abandon(&base_of(bundled).parent());
             let before = planned.before.clone();
             planned.plan = SkillPlan::nothing(Outcome::Failed(e.to_string()), before);
-            log::error!("{name}: {e}");
+            log::debug!("{name}: {e}");
         }
     }
     if let Some(file) = state_file {
         let target = layout::state_file(file.name);
-        batch.follow(&target, &Content::Bytes(&file.bytes), None)?;
+        if let Err(e) = batch.follow(&target, &Content::Bytes(&file.bytes), None) {
+            batch.discard();
+            return Err(e);
+        }
     }
     for planned in plans.values().filter(|planned| newly_deleted(planned)) {
         note_deletions(&mut batch, lock.filesystem(), planned);
@@ -106,18 +117,23 @@ pub fn apply(
     };
     let journal = (write.forced || !unchanged).then_some(&journal);
     if journal.is_none() && batch.is_empty() {
-        return Ok(FileReport::default());
+        batch.discard();
+        return Ok(Applied::default());
     }
     let committed = batch.commit(journal)?;
-    let reason = committed.error.as_ref().map(ToString::to_string);
-    if let Some(reason) = &reason {
-        log::error!("{reason}");
-    }
-    let mut files = FileReport::default();
+    let mut applied = Applied {
+        error: committed.error.as_ref().map(ToString::to_string),
+        ..Applied::default()
+    };
     for planned in plans.values_mut() {
-        confirm(planned, &committed.placed, reason.as_deref(), &mut files);
+        confirm(
+            planned,
+            &committed.placed,
+            applied.error.as_deref(),
+            &mut applied.files,
+        );
     }
-    Ok(files)
+    Ok(applied)
 }
 
 fn stage_skill(

@@ -160,13 +160,14 @@ pub fn reset_tree(
         keep_previous: !settled.unreadable,
         now: &now,
     };
-    apply(
+    let applied = apply(
         &lock,
         bundle.tree(),
         &mut plans,
         &write,
         state_file.as_ref(),
     )?;
+    report.problems.extend(applied.error);
     for (name, planned) in plans {
         match planned.plan.outcome {
             Outcome::Failed(error) => report.failed.push(Failed { name, error }),

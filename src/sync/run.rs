@@ -13,9 +13,10 @@ use super::planner::Planner;
 use super::report::{Merged, SkillSyncReport};
 use super::settle::Settlement;
 use crate::clock;
+use crate::skill::SkillName;
 use crate::store::{
-    Filesystem, Kind, LinuxFilesystem, LockError, StoreError, WriteLock, absent_as_none, layout,
-    state_file,
+    Context, Filesystem, Kind, LinuxFilesystem, LockError, StoreError, WriteLock, absent_as_none,
+    layout, state_file,
 };
 
 /// Where a sync finds things, and how it runs.
@@ -174,7 +175,11 @@ fn sync_settled(
             keep_previous: !settled.unreadable,
             now,
         };
-        report.files = apply(lock, bundle.tree(), &mut plans, &write, None)?;
+        let applied = apply(lock, bundle.tree(), &mut plans, &write, None)?;
+        report.files = applied.files;
+        report.problems.extend(applied.error);
+        let recorded = |name: &str| plans.get(name).is_some_and(|p| p.plan.record.is_some());
+        remove_orphaned_bases(lock, &recorded)?;
     }
     let finished: BTreeSet<String> = report
         .merged
@@ -194,6 +199,25 @@ fn sync_settled(
     }
     report.skipped_entries.sort();
     report.files.kept_user.sort();
+    Ok(())
+}
+
+/// A base whose record is gone is of no use, and would bring the record back should the ledger be lost.
+fn remove_orphaned_bases(
+    lock: &WriteLock<'_>,
+    recorded: &dyn Fn(&str) -> bool,
+) -> Result<(), StoreError> {
+    let filesystem = lock.filesystem();
+    let bases = layout::bases();
+    let entries = absent_as_none(filesystem.read_dir(&bases)).during(filesystem, "list", &bases)?;
+    for entry in entries.unwrap_or_default() {
+        let name = entry.name.to_str().map(SkillName::try_from);
+        if let Some(Ok(name)) = name.filter(|_| entry.kind == Kind::Directory)
+            && !recorded(name.as_str())
+        {
+            lock.remove_base(&ledger::base_path(&name));
+        }
+    }
     Ok(())
 }
 

@@ -69,6 +69,13 @@ impl Batch<'_, '_> {
         Ok(progress.done)
     }
 
+    /// Takes back everything staged; nothing was changed.
+    pub fn discard(self) {
+        if !self.directories.is_empty() {
+            self.sweep_quietly();
+        }
+    }
+
     /// Step 1, after the files: the documents, and everything staged made durable.
     fn prepare(&mut self, journal: Option<&Journal<'_>>) -> Result<(), StoreError> {
         if let Some(journal) = journal {
@@ -91,8 +98,6 @@ impl Batch<'_, '_> {
                 for directory in self.directories.iter().rev() {
                     flush_directory(filesystem, directory)?;
                 }
-                flush_directory(filesystem, &layout::temporary())?;
-                flush_directory(filesystem, &layout::state())?;
                 flush_directory(filesystem, &RelPath::root())
             }
         }

@@ -108,6 +108,7 @@ pub struct Batch<'l, 'fs> {
     hasher: FileHasher,
     steps: Vec<Step>,
     followers: Vec<Follower>,
+    /// Directories that are known to be there, down from the state dir.
     directories: BTreeSet<RelPath>,
     names_to_flush: BTreeSet<RelPath>,
 }
@@ -252,10 +253,8 @@ impl<'l, 'fs> Batch<'l, 'fs> {
             return Ok(());
         }
         self.make_directories(&path.parent())?;
-        self.lock.ensure_dirs(path)?;
-        if *path == layout::stage() || path.strip(&layout::stage()).is_some() {
-            self.directories.insert(path.clone());
-        }
+        self.lock.ensure_dir(path)?;
+        self.directories.insert(path.clone());
         Ok(())
     }
 

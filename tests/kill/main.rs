@@ -1,0 +1,19 @@
+//! The real program, killed, failed and run at once: whatever happens, the next sync ends in the whole new
+//! state, and nothing is ever torn, taken for an edit or for a deletion.
+//!
+//! Needs root, Linux and `strace`; a missing one is a failure. `AIDEN_KILL_SEED` repeats the random moments of
+//! an earlier run.
+
+#![allow(clippy::disallowed_methods)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod at_once;
+mod board;
+mod calls;
+mod errors;
+mod firmware;
+mod full_disk;
+mod moments;
+mod tracer;

@@ -1,0 +1,147 @@
+#!/bin/bash
+# Installs what the tests need beyond Rust and make: Debian packages, the Agent Skills validator from PyPI in
+# a virtual environment, and three releases of the npm package openclaw (MIT), whose bundled skills stand for
+# three firmwares. Run it as often as you like: what is there already is left alone, and when nothing is
+# missing no network is needed. `install.sh build` sees only to what building needs.
+#
+# What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
+#   venv/bin/agentskills           the validator
+#   openclaw/<version>/skills/     the skills of a release
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}
+attempts=3
+
+say() { printf 'install: %s\n' "$*"; }
+die() {
+    printf 'install: %s\n' "$*" >&2
+    exit 1
+}
+
+# Registries have bad minutes.
+again() {
+    local attempt
+    for ((attempt = 1; attempt <= attempts; attempt++)); do
+        if "$@"; then
+            return 0
+        fi
+        say "attempt $attempt of $attempts failed: $*"
+        if ((attempt < attempts)); then sleep $((attempt * 5)); fi
+    done
+    return 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "not root and no sudo: install by hand what is named above"
+    fi
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+missing=()
+need() { command -v "$1" >/dev/null || missing+=("$2"); }
+
+# Rust needs a linker, and the C library's headers come with it.
+for_building() {
+    need cc gcc
+    need make make
+}
+
+for_testing() {
+    need strace strace
+    need flock util-linux
+    need unshare util-linux
+    need mount mount
+    need script bsdutils
+    need shellcheck shellcheck
+    need g++ g++ # of libFuzzer
+    need git git
+    # Only if npm does not run: one that came otherwise is as good.
+    npm --version >/dev/null 2>&1 || missing+=(npm)
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv)
+}
+
+debian_packages() {
+    if [ ${#missing[@]} = 0 ]; then
+        return
+    fi
+    say "Debian packages: ${missing[*]}"
+    again apt update || die "the lists of Debian's packages can't be had; see above"
+    again apt install -y --no-install-recommends "${missing[@]}" libc6-dev ||
+        die "Debian's packages ${missing[*]} can't be installed; see above"
+}
+
+# The minimal profile of rustup lacks these.
+rust_components() {
+    missing=()
+    cargo fmt --version >/dev/null 2>&1 || missing+=(rustfmt)
+    cargo clippy --version >/dev/null 2>&1 || missing+=(clippy)
+    if [ ${#missing[@]} = 0 ]; then
+        return
+    fi
+    say "Rust components: ${missing[*]}"
+    rustup component add "${missing[@]}" || die "install the Rust components ${missing[*]}"
+}
+
+# Made again where it does not run, such as after an interrupted installation, or is of another list.
+validator() {
+    local venv=$cache/venv
+    if cmp -s "$here/requirements.txt" "$venv/requirements.txt" &&
+        "$venv/bin/agentskills" --version >/dev/null 2>&1; then
+        return
+    fi
+    say "the Agent Skills validator, in $venv"
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    again "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        -r "$here/requirements.txt" || die "skills-ref can't be installed; see above"
+    "$venv/bin/agentskills" --version >/dev/null || die "skills-ref does not run"
+    cp "$here/requirements.txt" "$venv/requirements.txt"
+}
+
+# Renamed into place when it is whole, so that an interrupted run leaves nothing that looks finished.
+openclaw() {
+    local sum file version target work
+    while read -r sum file; do
+        version=${file#openclaw-}
+        version=${version%.tgz}
+        target=$cache/openclaw/$version
+        if [ -d "$target/skills" ]; then
+            continue
+        fi
+        say "openclaw $version"
+        work=$(mktemp -d "$cache/openclaw-XXXXXX")
+        again npm pack --silent --ignore-scripts --pack-destination "$work" "openclaw@$version" </dev/null ||
+            die "npm can't get openclaw $version; see above"
+        (cd "$work" && printf '%s  %s\n' "$sum" "$file" | sha512sum --check --quiet -) ||
+            die "openclaw $version is not the release that was tested with"
+        tar -xzf "$work/$file" -C "$work" --no-same-owner package/skills
+        mkdir -p "$target"
+        mv "$work/package/skills" "$target/skills"
+        rm -rf "$work"
+    done <"$here/openclaw.sha512"
+}
+
+for_building
+if [ "${1:-}" = build ]; then
+    debian_packages
+    exit
+fi
+for_testing
+debian_packages
+rust_components
+mkdir -p "$cache"
+# Two runs at once must not install into one place.
+exec 9>"$cache/.lock"
+flock 9
+validator
+openclaw
+say "all there, in $cache"
