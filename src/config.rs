@@ -1,14 +1,13 @@
 //! Settings: flag > environment > `agent.toml` > default (contract §2).
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::skill::{DeviceType, ToolCatalog};
+use crate::store::{Bounded, read_followed};
 use crate::sync::EngineSetting;
 
 const CONFIG_DIR: &str = "/userdata/agent";
@@ -223,22 +222,13 @@ fn line_of(text: &str, offset: usize) -> usize {
 
 /// Reads a configuration file; `None` if it is missing. It is not ours, so it may be a link.
 fn read_small(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e.to_string()),
-    };
-    if !metadata.is_file() {
-        return Err("it is not a regular file".into());
+    match read_followed(path, MAX_CONFIG_BYTES).map_err(|e| e.to_string())? {
+        None => Ok(None),
+        Some(Bounded::Whole(bytes)) => Ok(Some(bytes)),
+        Some(Bounded::TooLarge { .. }) => {
+            Err(format!("it is larger than {MAX_CONFIG_BYTES} bytes"))
+        }
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|e| e.to_string())?;
-    if bytes.len() as u64 > MAX_CONFIG_BYTES {
-        return Err(format!("it is larger than {MAX_CONFIG_BYTES} bytes"));
-    }
-    Ok(Some(bytes))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::store::{
 };
 use crate::sync::ledger::{self, Ledger, Record};
 use crate::sync::{
-    Bundle, BundleState, SkillSyncOptions, SyncError, check_library_root, interrupted,
+    Bundle, BundleState, SkillSyncOptions, SyncError, check_library_root, interrupted, skill_status,
 };
 use crate::usage::Usage;
 
@@ -62,8 +62,9 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     }
     doctor.ledger(&loaded.ledger);
     doctor.leftovers(&loaded.ledger)?;
-    doctor.usage()?;
+    doctor.usage();
     doctor.permissions()?;
+    doctor.next_sync(options)?;
     let library = library::scan(&filesystem)?;
     doctor.library(&library, settings);
     Ok(doctor.findings)
@@ -214,8 +215,8 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    fn usage(&mut self) -> Result<(), SyncError> {
-        let loaded = Usage::load(self.filesystem)?;
+    fn usage(&mut self) {
+        let loaded = Usage::load(self.filesystem);
         if let Some(reason) = loaded.unreadable {
             let repair =
                 "it counts from zero again when it is next written; the old one is kept aside";
@@ -237,7 +238,6 @@ impl Doctor<'_> {
                 "review it: the flow it describes does not hold still",
             );
         }
-        Ok(())
     }
 
     fn permissions(&mut self) -> Result<(), SyncError> {
@@ -262,6 +262,20 @@ impl Doctor<'_> {
         Ok(())
     }
 
+    /// What stands in the way of the next sync.
+    fn next_sync(&mut self, options: &SkillSyncOptions) -> Result<(), SyncError> {
+        for skill in skill_status(options, &[])?.skills {
+            if let Some(error) = skill.error.filter(|_| skill.next == "failed") {
+                self.find(
+                    &skill.name,
+                    format!("the next sync fails: {error}"),
+                    "as it says",
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn permission(
         &mut self,
         path: &RelPath,
@@ -269,7 +283,10 @@ impl Doctor<'_> {
         owner: crate::store::Owner,
     ) {
         let shown = path.to_string();
-        if found.kind == Kind::Link {
+        let is_file = *path != layout::library() && *path != layout::state();
+        if is_file && !matches!(found.kind, Kind::File | Kind::Link) {
+            self.find(&shown, "it is not a regular file", "move it away");
+        } else if found.kind == Kind::Link {
             self.find(
                 &shown,
                 "it is a symbolic link, which is never followed",

@@ -9,6 +9,7 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use syslog::{Facility, Formatter3164, Logger, LoggerBackend};
 
 use super::args::LogTarget;
+use super::output::one_line;
 
 /// What the flags say about diagnostics.
 pub(super) struct Diagnostics {
@@ -87,7 +88,7 @@ impl Log for SystemLog {
         let Ok(mut logger) = self.logger.lock() else {
             return;
         };
-        let message = record.args().to_string();
+        let message = one_line(&record.args().to_string());
         let sent = match record.level() {
             Level::Error => logger.err(message),
             Level::Warn => logger.warning(message),
@@ -112,11 +113,8 @@ impl Log for StandardError {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             let level = record.level().as_str().to_ascii_lowercase();
-            let _ = writeln!(
-                std::io::stderr(),
-                "aiden-skills: {level}: {}",
-                record.args()
-            );
+            let message = one_line(&record.args().to_string());
+            let _ = writeln!(std::io::stderr(), "aiden-skills: {level}: {message}");
         }
     }
 

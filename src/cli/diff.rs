@@ -23,8 +23,7 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
     let diff = match compare_skill(&context.options, &args.name, against) {
         Ok(diff) => diff,
         Err(e) => {
-            log::error!("{e}");
-            return Exit::Nothing;
+            return context.fail(&e);
         }
     };
     if diff.is_empty() {
@@ -40,7 +39,7 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
             Some(b'-') => Tone::Bad,
             _ => Tone::Plain,
         };
-        context.output.print_line(tone, line);
+        context.output.print_raw(tone, line);
     }
     context.output.document(&Document {
         name: &args.name,

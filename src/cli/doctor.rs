@@ -14,7 +14,7 @@ struct Document<'a> {
 pub(super) fn run(context: &Context) -> Exit {
     let findings = match examine(&context.settings, &context.options) {
         Ok(findings) => findings,
-        Err(e) => return Exit::of_sync(&e),
+        Err(e) => return context.fail_sync(&e),
     };
     for finding in &findings {
         let output = &context.output;

@@ -1,7 +1,7 @@
 //! How the program ends; decided here and nowhere else (contract §3).
 
 use crate::store::LockError;
-use crate::sync::{ResetError, SyncError};
+use crate::sync::SyncError;
 
 /// An exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,23 +24,11 @@ impl Exit {
         if whole { Self::Done } else { Self::Partial }
     }
 
-    /// Of an error that stopped a command before it did anything; logs it.
+    /// Of an error that stopped a command before it did anything.
     pub(super) fn of_sync(error: &SyncError) -> Self {
-        log::error!("{error}");
         match error {
             SyncError::Lock(LockError::Busy { .. }) => Self::Busy,
             _ => Self::Nothing,
-        }
-    }
-
-    /// The same for a reset.
-    pub(super) fn of_reset(error: &ResetError) -> Self {
-        match error {
-            ResetError::Sync(error) => Self::of_sync(error),
-            ResetError::Bundle(_) => {
-                log::error!("{error}");
-                Self::Nothing
-            }
         }
     }
 }

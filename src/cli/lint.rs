@@ -17,8 +17,7 @@ pub(super) fn run(context: &Context, args: &LintArgs) -> Exit {
     let tools = match context.settings.tools() {
         Ok(tools) => tools,
         Err(e) => {
-            log::error!("{e}");
-            return Exit::Nothing;
+            return context.fail(&e);
         }
     };
     let mut skills = Vec::new();
@@ -26,8 +25,7 @@ pub(super) fn run(context: &Context, args: &LintArgs) -> Exit {
         match lint_directory(directory, tools.as_ref()) {
             Ok(found) => skills.extend(found),
             Err(e) => {
-                log::error!("{e}");
-                return Exit::Nothing;
+                return context.fail(&e);
             }
         }
     }

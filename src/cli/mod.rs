@@ -22,13 +22,27 @@ pub use exit::Exit;
 use output::Output;
 
 use crate::config::{Overrides, Settings};
-use crate::sync::SkillSyncOptions;
+use crate::sync::{SkillSyncOptions, SyncError};
 
 /// What every command has at hand.
 struct Context {
     settings: Settings,
     options: SkillSyncOptions,
     output: Output,
+}
+
+impl Context {
+    /// Tells why nothing was done.
+    fn fail(&self, error: &dyn std::fmt::Display) -> Exit {
+        log::error!("{error}");
+        self.output.failure(error);
+        Exit::Nothing
+    }
+
+    fn fail_sync(&self, error: &SyncError) -> Exit {
+        self.fail(error);
+        Exit::of_sync(error)
+    }
 }
 
 /// Runs the program with these arguments (the first is its name) and says how it ended.
@@ -65,10 +79,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         log::warn!("{problem}");
     }
     let goes_on = matches!(args.command, Command::Sync(_));
-    if !goes_on && !settings.broken.is_empty() {
-        log::error!("correct agent.toml, or move it away; only sync goes on without it");
-        return Exit::Nothing;
-    }
     let options = SkillSyncOptions {
         lock_timeout: global.lock_timeout,
         engine: settings.engine,
@@ -79,6 +89,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         options,
         output,
     };
+    if !goes_on && !context.settings.broken.is_empty() {
+        let advice = "correct agent.toml, or move it away; only sync goes on without it";
+        return context.fail(&advice);
+    }
     match args.command {
         Command::Sync(args) => sync::run(&context, &args),
         Command::Status(args) => status::run(&context, &args),

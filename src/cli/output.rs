@@ -60,7 +60,7 @@ impl Output {
     pub fn say(&self, tone: Tone, line: &str) {
         let shown = !self.json && !self.quiet;
         if shown {
-            self.print(&self.coloured(tone, line));
+            self.print_line(tone, line);
         }
         match tone {
             Tone::Bad if self.syslog || !shown => log::error!("{line}"),
@@ -69,11 +69,27 @@ impl Output {
         }
     }
 
-    /// A part of a longer text, such as a table or a diff.
+    /// A part of a longer text, such as a table. Names come from outside: none may forge a line.
     pub fn print_line(&self, tone: Tone, line: &str) {
         if !self.json {
-            self.print(&self.coloured(tone, line));
+            self.print(&self.coloured(tone, &one_line(line)));
         }
+    }
+
+    /// A line of a diff, as it is, so that it can be applied; but a terminal must not act on it.
+    pub fn print_raw(&self, tone: Tone, line: &str) {
+        if self.json {
+            return;
+        }
+        if self.terminal {
+            return self.print_line(tone, line);
+        }
+        self.print(line);
+    }
+
+    /// Why a command did nothing, as the JSON document that is printed then.
+    pub fn failure(&self, error: &dyn std::fmt::Display) {
+        self.document(&serde_json::json!({ "error": error.to_string() }));
     }
 
     /// The JSON document.
@@ -85,33 +101,33 @@ impl Output {
         }
     }
 
-    /// Text in a colour, where there are colours.
-    pub fn coloured(&self, tone: Tone, text: &str) -> String {
-        let text = self.printable(text);
+    fn coloured(&self, tone: Tone, text: &str) -> String {
         if self.colour && tone != Tone::Plain {
             format!("{}{text}\x1b[0m", tone.code())
         } else {
-            text
+            text.to_owned()
         }
-    }
-
-    /// A skill's text may hold control sequences; a terminal must not act on them.
-    fn printable(&self, text: &str) -> String {
-        if !self.terminal {
-            return text.to_owned();
-        }
-        let shown = |c: char| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        };
-        text.chars().map(shown).collect()
     }
 
     fn print(&self, line: &str) {
         // Nobody listens any more: that is no error of ours.
         let _ = writeln!(std::io::stdout(), "{line}");
     }
+}
+
+/// A text without line breaks and control sequences.
+pub(super) fn one_line(text: &str) -> String {
+    let escape = |c: char| c.is_control() && c != '\t';
+    if !text.contains(escape) {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if escape(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }

@@ -3,7 +3,7 @@
 use super::args::ResetArgs;
 use super::output::Tone;
 use super::{Context, Exit};
-use crate::sync::{Reset, reset_skills};
+use crate::sync::{Reset, ResetError, reset_skills};
 
 pub(super) fn run(context: &Context, args: &ResetArgs) -> Exit {
     if !args.restore {
@@ -17,7 +17,8 @@ pub(super) fn run(context: &Context, args: &ResetArgs) -> Exit {
     };
     let report = match reset_skills(&context.options, &reset) {
         Ok(report) => report,
-        Err(e) => return Exit::of_reset(&e),
+        Err(ResetError::Sync(e)) => return context.fail_sync(&e),
+        Err(e) => return context.fail(&e),
     };
     let output = &context.output;
     for problem in &report.problems {

@@ -22,7 +22,7 @@ const SHOWN_DIGITS: usize = 12;
 pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
     let report = match skill_status(&context.options, &args.names) {
         Ok(report) => report,
-        Err(e) => return Exit::of_sync(&e),
+        Err(e) => return context.fail_sync(&e),
     };
     for problem in &report.problems {
         log::warn!("{problem}");

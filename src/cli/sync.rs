@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
             let configured = settings.warnings.is_empty() && settings.broken.is_empty();
             Exit::whole(configured && report.is_whole())
         }
-        Err(e) => Exit::of_sync(&e),
+        Err(e) => context.fail_sync(&e),
     }
 }
 

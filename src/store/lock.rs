@@ -26,7 +26,7 @@ pub enum LockError {
         /// The lock file.
         path: String,
         /// How long it was tried.
-        seconds: u64,
+        seconds: f64,
     },
     /// The lock file could not be made or opened.
     #[error(transparent)]
@@ -85,7 +85,7 @@ impl<'fs> WriteLock<'fs> {
                         .join(path.as_str())
                         .display()
                         .to_string(),
-                    seconds: timeout.as_secs(),
+                    seconds: timeout.as_secs_f64(),
                 });
             }
             sleep(RETRY.min(timeout));

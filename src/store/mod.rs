@@ -22,7 +22,7 @@ pub use filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,
 };
 pub use hash::{CHUNK_BYTES, Hash, HashError, Hasher};
-pub use linux::{LinuxFilesystem, Resolve};
+pub use linux::{LinuxFilesystem, Resolve, read_followed};
 pub use lock::{LockError, WriteLock};
 pub use path::{PathError, RelPath};
 pub use read::{Bounded, FileHasher, FileState, Measured, read_bounded};

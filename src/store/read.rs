@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::error::absent_as_none;
-use super::filesystem::{Filesystem, Metadata};
+use super::filesystem::{Filesystem, Metadata, OpenFile};
 use super::hash::{CHUNK_BYTES, Hash};
 use super::path::RelPath;
 
@@ -28,21 +28,26 @@ pub fn read_bounded(
     path: &RelPath,
     limit: u64,
 ) -> io::Result<Option<Bounded>> {
-    let Some(file) = absent_as_none(filesystem.open(path))? else {
+    let Some(mut file) = absent_as_none(filesystem.open(path))? else {
         return Ok(None);
     };
+    read_open(&mut *file, limit).map(Some)
+}
+
+/// The same of a file that is open.
+pub(super) fn read_open(file: &mut dyn OpenFile, limit: u64) -> io::Result<Bounded> {
     let bytes = file.metadata().len;
     if bytes > limit {
-        return Ok(Some(Bounded::TooLarge { bytes }));
+        return Ok(Bounded::TooLarge { bytes });
     }
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut content)?;
     let read = content.len() as u64;
-    Ok(Some(if read > limit {
+    Ok(if read > limit {
         Bounded::TooLarge { bytes: read }
     } else {
         Bounded::Whole(content)
-    }))
+    })
 }
 
 /// Hashes files through one buffer.
@@ -88,7 +93,7 @@ impl FileHasher {
         }))
     }
 
-    /// The same, but only for a file of `len` bytes; others are [`Sized::Other`] and cost one `fstat`.
+    /// The same, but only for a file of `len` bytes; others cost one `fstat` and have none.
     ///
     /// # Errors
     /// The kernel's.

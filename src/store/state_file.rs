@@ -113,9 +113,9 @@ pub(super) fn replace_staged(
     let from = layout::stage()
         .child(staged)
         .unwrap_or_else(|_| layout::stage());
-    if keep_previous {
-        keep_as(lock, &target, &layout::state_file(&previous(name)))
-            .map_err(ReplaceError::Unchanged)?;
+    if keep_previous && let Err(e) = keep_as(lock, &target, &layout::state_file(&previous(name))) {
+        // The one before is a help for accidents; without it the new one is still to be written.
+        log::warn!("{e}; remove what is there");
     }
     filesystem
         .rename(&from, &target)
@@ -141,7 +141,8 @@ pub fn set_aside(lock: &WriteLock<'_>, name: &str) -> Result<String, StoreError>
         .during(filesystem, "list", &state)?;
     let mut numbers: Vec<u64> = entries
         .iter()
-        .filter_map(|entry| entry.name.to_str()?.strip_prefix(&prefix)?.parse().ok())
+        .filter(|entry| entry.kind == Kind::File)
+        .filter_map(|entry| corrupt_number(entry.name.to_str()?.strip_prefix(&prefix)?))
         .collect();
     numbers.sort_unstable();
     let next = numbers.last().map_or(1, |last| last.saturating_add(1));
@@ -151,11 +152,17 @@ pub fn set_aside(lock: &WriteLock<'_>, name: &str) -> Result<String, StoreError>
     let surplus = (numbers.len() + 1).saturating_sub(KEPT_CORRUPT);
     for number in numbers.iter().take(surplus) {
         let path = layout::state_file(&format!("{prefix}{number}"));
-        filesystem
-            .remove_file(&path)
-            .during(filesystem, "remove", &path)?;
+        if let Err(e) = filesystem.remove_file(&path) {
+            log::warn!("cannot remove {path}: {e}");
+        }
     }
     Ok(kept)
+}
+
+/// The number of a file that this program kept: spelled as it spells them.
+fn corrupt_number(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
 }
 
 /// Gives the file at `from` the second name `to`, replacing what has it.

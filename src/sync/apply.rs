@@ -9,8 +9,8 @@ use super::plan::{Action, Outcome, SkillPlan, base_of};
 use super::report::FileReport;
 use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
-    Batch, Content, Context, Expected, Filesystem, Flush, Journal, RelPath, StoreError, WriteLock,
-    layout, replacing,
+    Batch, Committed, Content, Context, Expected, Filesystem, Flush, Journal, RelPath, StoreError,
+    WriteLock, absent_as_none, layout, replacing,
 };
 
 /// What is to be done for a skill, and from what.
@@ -128,7 +128,7 @@ pub fn apply(
     for planned in plans.values_mut() {
         confirm(
             planned,
-            &committed.placed,
+            &committed,
             applied.error.as_deref(),
             &mut applied.files,
         );
@@ -147,6 +147,11 @@ fn stage_skill(
     let directory = skill_directory(&bundled.name);
     let source = bundled_directory(&bundled.name);
     let text = directory.join(&text_path());
+    if !plan.actions.is_empty() {
+        let there = absent_as_none(filesystem.metadata(&directory));
+        let there = there.during(filesystem, "examine", &directory)?.is_some();
+        batch.enter(&directory, plan.brings_text() && !there);
+    }
     // What goes makes room for what comes: a directory may take the place of a file.
     let goes = |action: &Action| matches!(action, Action::Remove(_));
     let (first, then): (Vec<_>, Vec<_>) = plan.actions.iter().partition(|(_, action)| goes(action));
@@ -241,7 +246,7 @@ fn note_deletions(batch: &mut Batch<'_, '_>, filesystem: &dyn Filesystem, planne
 /// Turns what was planned into what was done.
 fn confirm(
     planned: &mut Planned,
-    placed: &BTreeSet<RelPath>,
+    committed: &Committed,
     reason: Option<&str>,
     files: &mut FileReport,
 ) {
@@ -251,7 +256,7 @@ fn confirm(
     let directory = skill_directory(&bundled.name);
     let mut missing = None;
     for (path, action) in &planned.plan.actions {
-        if !placed.contains(&directory.join(path)) {
+        if !committed.placed.contains(&directory.join(path)) {
             missing = missing.or(Some(path));
             continue;
         }
@@ -265,12 +270,13 @@ fn confirm(
             Action::Confirm(_) => {}
         }
     }
-    let Some(missing) = missing else {
-        return;
-    };
-    planned.plan.outcome = Outcome::Failed(match reason {
-        Some(reason) => format!("not or only in part written: {reason}"),
-        None => {
+    let failed = |path: &RelPath| committed.failed.get(path).map(ToString::to_string);
+    let error = failed(&directory).or_else(|| failed(&base_of(bundled)));
+    planned.plan.outcome = Outcome::Failed(match (error, missing, reason) {
+        (Some(error), _, _) => error,
+        (None, None, _) => return,
+        (None, Some(_), Some(reason)) => format!("not or only in part written: {reason}"),
+        (None, Some(missing), None) => {
             format!("{missing} was changed while the sync ran; the next sync looks at it again")
         }
     });

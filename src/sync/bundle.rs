@@ -333,6 +333,9 @@ impl Walk<'_> {
                 Kind::Link if path.as_str() == SKILL_FILE => {
                     return Err(format!("{shown} is a symbolic link; it must be a file"));
                 }
+                Kind::Special if path.as_str() == SKILL_FILE => {
+                    return Err(format!("{shown} is not a regular file"));
+                }
                 Kind::Link => {
                     self.skip(shown, "symbolic links are not followed");
                     self.left_out.insert(path);

@@ -40,6 +40,10 @@ pub struct UserSkill {
 pub fn user_skill(filesystem: &dyn Filesystem, name: &SkillName) -> Result<UserSkill, String> {
     let path = library_path(name);
     let metadata = absent_as_none(filesystem.metadata(&path)).map_err(|e| obstacle(&path, &e))?;
+    // Opening a device can have effects.
+    if metadata.is_some_and(|metadata| metadata.kind == Kind::Special) {
+        return Err(format!("{path} is not a regular file; move it away"));
+    }
     let content = read_bounded(filesystem, &path, MAX_READ_BYTES);
     match content.map_err(|e| obstacle(&path, &e))? {
         None => Ok(UserSkill {
@@ -99,12 +103,11 @@ pub fn user_files(
         found: BTreeMap::new(),
     };
     // Those that the bundle dropped come first: they may give way to others.
-    for path in looked
-        .recorded
-        .keys()
-        .filter(|path| !bundled.files.contains_key(path))
-    {
-        looked.measure(path, hasher)?;
+    for (path, record) in looked.recorded {
+        // Nothing is done where the user deleted what the firmware dropped, whatever is there now.
+        if !record.deleted && !bundled.files.contains_key(path) {
+            looked.measure(path, hasher)?;
+        }
     }
     for path in bundled.files.keys() {
         looked.measure(path, hasher)?;
@@ -144,6 +147,10 @@ impl UserFiles<'_> {
             Err(e) if e.kind() == io::ErrorKind::NotADirectory && self.file_gives_way(path) => {}
             Err(e) if e.kind() == io::ErrorKind::IsADirectory && self.directory_gives_way(path) => {
             }
+            // What the user put in the place of a file that the firmware dropped is the user's.
+            Err(e) if !self.bundled.contains_key(path) && is_of_another_kind(&e) => {
+                self.found.insert(path.clone(), UserFile { hash: None });
+            }
             Err(e) => return Err(obstacle(&full, &e)),
         }
         Ok(())
@@ -176,23 +183,37 @@ impl UserFiles<'_> {
     }
 }
 
+fn is_of_another_kind(error: &io::Error) -> bool {
+    is_link(error)
+        || matches!(
+            error.kind(),
+            io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory
+        )
+}
+
 /// Looks at a base; `hash` whether its bytes matter.
+///
+/// # Errors
+/// What stands in the way, for people.
 pub fn base(
     filesystem: &dyn Filesystem,
     path: &RelPath,
     hash: bool,
     hasher: &mut FileHasher,
-) -> Base {
-    if hash {
-        return match hasher.hash(filesystem, path) {
-            Ok(Some(state)) => Base::Hashed(state.hash),
-            _ => Base::Missing,
-        };
-    }
-    match filesystem.metadata(path) {
-        Ok(metadata) if metadata.kind == Kind::File => Base::Sized(metadata.len),
-        _ => Base::Missing,
-    }
+) -> Result<Base, String> {
+    let found = if hash {
+        let state = hasher.hash(filesystem, path);
+        state.map(|state| state.map(|state| Base::Hashed(state.hash)))
+    } else {
+        absent_as_none(filesystem.metadata(path)).and_then(|metadata| match metadata {
+            Some(metadata) if metadata.kind != Kind::File => hasher
+                .hash(filesystem, path)
+                .map(|state| state.map(|state| Base::Hashed(state.hash))),
+            metadata => Ok(metadata.map(|metadata| Base::Sized(metadata.len))),
+        })
+    };
+    let found = found.map_err(|e| obstacle(path, &e))?;
+    Ok(found.unwrap_or(Base::Missing))
 }
 
 /// Says what is at `path` in the library and what to do about it.
@@ -212,7 +233,7 @@ pub fn obstacle(path: &RelPath, error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => {
             format!("{path} can't be read: {error}; give the program the right to read it")
         }
-        _ => format!("{path} can't be read: {error}"),
+        _ => format!("{path} can't be read: {error}; if it is no regular file, move it away"),
     }
 }
 

@@ -93,6 +93,13 @@ pub struct SkillPlan {
 }
 
 impl SkillPlan {
+    /// Whether the library has no text of this skill.
+    #[must_use]
+    pub fn brings_text(&self) -> bool {
+        let text = self.actions.get(&text_path());
+        matches!(text, Some(Action::Write { replaces: None, .. }))
+    }
+
     /// Nothing is done, the record stays.
     #[must_use]
     pub fn nothing(outcome: Outcome, record: Option<Record>) -> Self {
@@ -275,7 +282,8 @@ fn plan_files(observed: &Observed<'_>, plan: &mut SkillPlan, record: &mut Record
     let mut files = recorded.clone();
     for (path, decision) in decided {
         // What the bundle has as a link or device was not dropped: a slip of the build removes nothing.
-        if observed.bundled.left_out.contains(&path) {
+        let left_out = |path: &RelPath| observed.bundled.left_out.contains(path);
+        if left_out(&path) || path.ancestors_from_top().any(|above| left_out(&above)) {
             continue;
         }
         let file = bundled.get(&path).copied();

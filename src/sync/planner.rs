@@ -126,7 +126,7 @@ impl<'a> Planner<'a> {
             &base_path(&bundled.name),
             decision != Decision::Unchanged,
             &mut self.hasher,
-        );
+        )?;
         let plan = plan_skill(&Observed {
             bundled: &bundled,
             user: &user,

@@ -47,8 +47,8 @@ pub struct SkillSyncReport {
     pub skipped_entries: Vec<SkippedEntry>,
     /// How often data was forced to flash.
     pub flushes: u64,
-    /// What was wrong with bundle, ledger or configuration, for people.
-    #[serde(skip)]
+    /// What was wrong with bundle, ledger or state dir, for people; left out where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 

@@ -126,7 +126,7 @@ pub fn reset_tree(
             Err(error) => report.failed.push(Failed { name, error }),
         }
     }
-    let usage = Usage::load(filesystem)?;
+    let usage = Usage::load(filesystem);
     let mut active = usage.usage.clone();
     let woken: Vec<&String> = plans
         .keys()
@@ -208,7 +208,7 @@ fn plan_one(
         }
     }
     let before = ledger.records.get(name).cloned();
-    let base = observe::base(filesystem, &base_path(&bundled.name), true, hasher);
+    let base = observe::base(filesystem, &base_path(&bundled.name), true, hasher)?;
     let plan = plan_reset(&bundled, before.as_ref(), &present, base);
     Ok(Planned {
         plan,

@@ -62,9 +62,7 @@ pub enum SyncError {
         source: std::io::Error,
     },
     /// The library root is not a directory.
-    #[error(
-        "the library {path} {what}; nothing was changed. Put a plain directory there, or remove it"
-    )]
+    #[error("the library {path} {what}; nothing was changed")]
     LibraryRoot {
         /// The library root.
         path: String,
@@ -134,6 +132,7 @@ pub fn sync_tree(
             format!("{place}/{entry} is not of a format that this version knows; it was left");
         report.problems.push(problem);
     }
+    report.problems.extend(settled.problem.take());
     report.merged.append(&mut settled.finished);
     if bundle.state == BundleState::Ok {
         sync_settled(
@@ -226,6 +225,8 @@ pub(super) struct Settled {
     pub ledger: Ledger,
     pub finished: Vec<Merged>,
     pub foreign: Vec<String>,
+    /// Leftovers that can't be removed.
+    pub problem: Option<String>,
     /// The ledger on disk is missing or can't be read.
     pub must_write: bool,
     pub unreadable: bool,
@@ -243,11 +244,12 @@ pub(super) fn settle(
     let settlement = Settlement::compute(filesystem, loaded.ledger, &upstream, now)?;
     let mut must_write = loaded.state == LedgerState::Rebuilt;
     let mut unreadable = loaded.unreadable;
+    let mut problem = None;
     if let Some(lock) = lock.filter(|_| !settlement.is_clean()) {
         if unreadable && settlement.had_intents() {
             state_file::set_aside(lock, layout::LEDGER)?;
         }
-        settlement.apply(lock, !unreadable, now)?;
+        problem = settlement.apply(lock, !unreadable, now)?;
         if settlement.had_intents() {
             must_write = false;
             unreadable = false;
@@ -257,6 +259,7 @@ pub(super) fn settle(
         ledger: settlement.ledger,
         finished: settlement.finished,
         foreign: settlement.foreign,
+        problem,
         must_write,
         unreadable,
     })
@@ -279,12 +282,26 @@ pub(crate) fn check_library_root(filesystem: &dyn Filesystem) -> Result<bool, Sy
             Kind::Directory => {}
             Kind::Link => {
                 return Err(wrong(
-                    "is a symbolic link, and links are never followed".into(),
+                    "is a symbolic link, and links are never followed: put a plain directory there"
+                        .into(),
                 ));
             }
-            Kind::File | Kind::Special => return Err(wrong("is not a directory".into())),
+            Kind::File | Kind::Special => {
+                return Err(wrong("is not a directory: move it away".into()));
+            }
         },
         Err(e) => return Err(wrong(format!("can't be examined: {e}"))),
+    }
+    if let (Ok(library), Ok(state)) = (
+        filesystem.metadata(&path),
+        filesystem.metadata(&layout::state()),
+    ) && library.id.0 != state.id.0
+    {
+        let what = format!(
+            "lies on another file system than {}: files can't be renamed from there; put both on one",
+            layout::STATE
+        );
+        return Err(wrong(what));
     }
     match filesystem.read_dir(&path) {
         Ok(_) => Ok(true),

@@ -160,7 +160,8 @@ impl Settlement {
     }
 
     /// Makes it durable: names that were seen are flushed before the ledger relies on them, and the
-    /// temporary directory is swept after the ledger.
+    /// temporary directory is swept after the ledger. What can't be swept is a problem, told in words, but
+    /// stops nothing.
     ///
     /// # Errors
     /// The kernel's; the intents stand then.
@@ -169,17 +170,20 @@ impl Settlement {
         lock: &WriteLock<'_>,
         keep_previous: bool,
         now: &str,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         if self.had_intents {
             self.place(lock)?;
             self.flush(lock.filesystem())?;
             let bytes = self.ledger.to_json(now);
             state_file::write(lock, layout::LEDGER, &bytes, keep_previous)?;
         }
-        if self.leftovers || self.had_intents {
-            sweep(lock)?;
+        if (self.leftovers || self.had_intents)
+            && let Err(e) = sweep(lock)
+        {
+            let stage = layout::stage();
+            return Ok(Some(format!("{e}; remove {stage} by hand")));
         }
-        Ok(())
+        Ok(None)
     }
 
     fn place(&self, lock: &WriteLock<'_>) -> Result<(), StoreError> {

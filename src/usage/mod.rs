@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::store::{Filesystem, StoreError, layout, state_file};
+use crate::store::{Filesystem, layout, state_file};
 
 /// A skill read this often and used by fewer than one reader in ten has a misleading description.
 const MANY_VIEWS: u64 = 20;
@@ -18,7 +18,7 @@ const ACTIVE: &str = "active";
 /// All usage entries, by skill name; fields that are not touched stay as they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
-    entries: BTreeMap<String, Map<String, Value>>,
+    entries: BTreeMap<String, Value>,
 }
 
 /// Usage as it was found.
@@ -31,34 +31,24 @@ pub struct LoadedUsage {
 }
 
 impl Usage {
-    /// Reads `usage.json`; a missing one is empty, and an entry of a wrong shape is dropped alone.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn load(filesystem: &dyn Filesystem) -> Result<LoadedUsage, StoreError> {
-        let Some(bytes) = state_file::read(filesystem, layout::USAGE)? else {
-            return Ok(LoadedUsage::default());
-        };
-        Ok(
-            match serde_json::from_slice::<BTreeMap<String, Value>>(&bytes) {
-                Ok(entries) => {
-                    let maps = entries.into_iter().filter_map(|(name, entry)| match entry {
-                        Value::Object(entry) => Some((name, entry)),
-                        _ => None,
-                    });
-                    LoadedUsage {
-                        usage: Self {
-                            entries: maps.collect(),
-                        },
-                        unreadable: None,
-                    }
-                }
-                Err(e) => LoadedUsage {
-                    usage: Self::default(),
-                    unreadable: Some(e.to_string()),
-                },
+    /// Reads `usage.json`; a missing one is empty, an entry of another shape is kept and counts for nothing.
+    #[must_use]
+    pub fn load(filesystem: &dyn Filesystem) -> LoadedUsage {
+        let read = state_file::read(filesystem, layout::USAGE).map_err(|e| e.to_string());
+        let parsed = read.and_then(|bytes| match bytes {
+            None => Ok(BTreeMap::new()),
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|e| e.to_string()),
+        });
+        match parsed {
+            Ok(entries) => LoadedUsage {
+                usage: Self { entries },
+                unreadable: None,
             },
-        )
+            Err(reason) => LoadedUsage {
+                usage: Self::default(),
+                unreadable: Some(reason),
+            },
+        }
     }
 
     /// The file's content.
@@ -103,13 +93,14 @@ impl Usage {
         if self.state(name) == ACTIVE {
             return false;
         }
-        let entry = self.entries.entry(name.to_owned()).or_default();
-        entry.insert(STATE.into(), json!(ACTIVE));
-        entry.insert(STATE_CHANGED_AT.into(), json!(now));
+        if let Some(Value::Object(entry)) = self.entries.get_mut(name) {
+            entry.insert(STATE.into(), json!(ACTIVE));
+            entry.insert(STATE_CHANGED_AT.into(), json!(now));
+        }
         true
     }
 }
 
-fn count(entry: &Map<String, Value>, key: &str) -> u64 {
+fn count(entry: &Value, key: &str) -> u64 {
     entry.get(key).and_then(Value::as_u64).unwrap_or(0)
 }

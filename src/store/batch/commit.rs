@@ -25,7 +25,7 @@ impl Batch<'_, '_> {
             self.sweep_quietly();
             return Err(e);
         }
-        if let Some(journal) = journal.filter(|_| !self.steps.is_empty()) {
+        if let Some(journal) = journal.filter(|_| self.has_steps()) {
             match state_file::replace_staged(
                 self.lock,
                 INTENT,
@@ -59,7 +59,7 @@ impl Batch<'_, '_> {
             return Ok(intents_stand(e));
         }
         if let Some(journal) = journal {
-            let keep = journal.keep_previous || !self.steps.is_empty();
+            let keep = journal.keep_previous || self.has_steps();
             let replaced = state_file::replace_staged(self.lock, SETTLED, layout::LEDGER, keep);
             if let Err(e) = replaced {
                 return Ok(intents_stand(e.into()));
@@ -79,7 +79,7 @@ impl Batch<'_, '_> {
     /// Step 1, after the files: the documents, and everything staged made durable.
     fn prepare(&mut self, journal: Option<&Journal<'_>>) -> Result<(), StoreError> {
         if let Some(journal) = journal {
-            if let Some(intent) = journal.intent.as_ref().filter(|_| !self.steps.is_empty()) {
+            if let Some(intent) = journal.intent.as_ref().filter(|_| self.has_steps()) {
                 self.stage_document(INTENT, intent)?;
             }
             let settled = (journal.settled)(&|_| true);
@@ -124,7 +124,9 @@ impl Batch<'_, '_> {
         journal: Option<&Journal<'_>>,
         done: &Committed,
     ) -> Result<(), StoreError> {
-        let Some(journal) = journal.filter(|_| !done.changed.is_empty()) else {
+        let Some(journal) =
+            journal.filter(|_| !(done.changed.is_empty() && done.failed.is_empty()))
+        else {
             return Ok(());
         };
         let settled = (journal.settled)(&|path| done.placed.contains(path));

@@ -9,7 +9,7 @@
 mod commit;
 mod place;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 
 use super::error::{Context, StoreError};
@@ -79,6 +79,8 @@ pub struct Committed {
     pub placed: BTreeSet<RelPath>,
     /// Paths that somebody changed since the plan; left alone.
     pub changed: BTreeSet<RelPath>,
+    /// Directories of the library, and files that follow, that could not be written; the rest went on.
+    pub failed: BTreeMap<RelPath, StoreError>,
     /// What stopped the batch in its middle.
     pub error: Option<StoreError>,
 }
@@ -95,6 +97,14 @@ struct Step {
     action: Action,
 }
 
+/// What is to be done in one directory of the library. An error in it ends there.
+struct Group {
+    directory: RelPath,
+    /// Whether planning saw nothing there: the directory itself is to be made.
+    is_new: bool,
+    steps: Vec<Step>,
+}
+
 /// A base, or another file that follows the library's.
 struct Follower {
     target: RelPath,
@@ -106,7 +116,7 @@ pub struct Batch<'l, 'fs> {
     lock: &'l WriteLock<'fs>,
     flush: Flush,
     hasher: FileHasher,
-    steps: Vec<Step>,
+    groups: Vec<Group>,
     followers: Vec<Follower>,
     /// Directories that are known to be there, down from the state dir.
     directories: BTreeSet<RelPath>,
@@ -122,7 +132,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
             lock,
             flush: if trusted { flush } else { Flush::Files },
             hasher: FileHasher::default(),
-            steps: Vec::new(),
+            groups: Vec::new(),
             followers: Vec::new(),
             directories: BTreeSet::new(),
             // A state dir that was just made must not vanish with a ledger that was reported durable.
@@ -130,7 +140,16 @@ impl<'l, 'fs> Batch<'l, 'fs> {
         }
     }
 
-    /// Stages a file of the library.
+    /// What follows is done in this directory of the library; `is_new` if planning saw nothing there.
+    pub fn enter(&mut self, directory: &RelPath, is_new: bool) {
+        self.groups.push(Group {
+            directory: directory.clone(),
+            is_new,
+            steps: Vec::new(),
+        });
+    }
+
+    /// Stages a file of the directory entered last.
     ///
     /// # Errors
     /// The source's or the target's, with the path; call [`Batch::abandon`] then.
@@ -142,27 +161,32 @@ impl<'l, 'fs> Batch<'l, 'fs> {
         attributes: Attributes,
     ) -> Result<(), StoreError> {
         self.stage(target, content, attributes)?;
-        self.steps.push(Step {
-            target: target.clone(),
-            action: Action::Write(expected),
-        });
+        self.push(target, Action::Write(expected));
         Ok(())
     }
 
     /// Will remove a file that has this hash, and directories that get empty by it.
     pub fn remove(&mut self, target: &RelPath, hash: Hash) {
-        self.steps.push(Step {
-            target: target.clone(),
-            action: Action::Remove(hash),
-        });
+        self.push(target, Action::Remove(hash));
     }
 
     /// Counts a file as placed if it still has this hash.
     pub fn confirm(&mut self, target: &RelPath, hash: Hash) {
-        self.steps.push(Step {
-            target: target.clone(),
-            action: Action::Confirm(hash),
-        });
+        self.push(target, Action::Confirm(hash));
+    }
+
+    fn push(&mut self, target: &RelPath, action: Action) {
+        debug_assert!(
+            self.groups
+                .last()
+                .is_some_and(|g| target.strip(&g.directory).is_some())
+        );
+        if let Some(group) = self.groups.last_mut() {
+            group.steps.push(Step {
+                target: target.clone(),
+                action,
+            });
+        }
     }
 
     /// Stages a file that is renamed after all of the library, if `after` was placed.
@@ -192,7 +216,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
     /// Takes back all that was staged beneath `directory`; for a skill whose staging failed.
     pub fn abandon(&mut self, directory: &RelPath) {
         let beneath = |target: &RelPath| target == directory || target.strip(directory).is_some();
-        self.steps.retain(|step| !beneath(&step.target));
+        self.groups.retain(|group| !beneath(&group.directory));
         self.followers.retain(|follower| !beneath(&follower.target));
         self.directories
             .retain(|made| made.strip(&layout::staged(directory)).is_none());
@@ -206,7 +230,11 @@ impl<'l, 'fs> Batch<'l, 'fs> {
     /// Whether there is nothing to do but perhaps rewrite the ledger.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.followers.is_empty()
+        !self.has_steps() && self.followers.is_empty()
+    }
+
+    fn has_steps(&self) -> bool {
+        self.groups.iter().any(|group| !group.steps.is_empty())
     }
 
     /// Attributes of a file that is new.

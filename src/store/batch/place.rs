@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::{Action, Batch, Committed, Expected, Follower, Step};
-use crate::store::error::{StoreError, absent_as_none, is_link};
+use super::{Action, Batch, Committed, Expected, Follower, Group, Step};
+use crate::store::error::{Context, StoreError, absent_as_none, is_link};
 use crate::store::layout;
 use crate::store::path::RelPath;
 use crate::store::read::FileHasher;
@@ -30,22 +30,54 @@ impl Progress {
 }
 
 impl Batch<'_, '_> {
-    /// Step 3 without its flush.
+    /// Step 3 without its flush. What goes wrong in one directory ends there; an error means that there is
+    /// no use in going on.
     pub(super) fn place(&mut self, progress: &mut Progress) -> Result<(), StoreError> {
         let mut hasher = std::mem::take(&mut self.hasher);
-        for step in &self.steps {
-            self.place_step(step, &mut hasher, progress)?;
+        for group in &self.groups {
+            if let Err(e) = self.place_group(group, &mut hasher, progress) {
+                if concerns_all(&e.source) {
+                    return Err(e);
+                }
+                progress.done.failed.insert(group.directory.clone(), e);
+            }
         }
         for follower in &self.followers {
-            if follower.is_due(&progress.done) {
-                self.rename_into_place(&follower.target, true, progress)?;
+            if !follower.is_due(&progress.done) {
+                continue;
+            }
+            if let Err(e) = self.place_follower(follower, progress) {
+                if concerns_all(&e.source) {
+                    return Err(e);
+                }
+                self.follower_failed(follower, e, progress);
             }
         }
         Ok(())
     }
 
+    fn place_group(
+        &self,
+        group: &Group,
+        hasher: &mut FileHasher,
+        progress: &mut Progress,
+    ) -> Result<(), StoreError> {
+        // Somebody made a directory of this name since: it is theirs, and none of ours goes into it.
+        let entries = absent_as_none(self.lock.filesystem().read_dir(&group.directory));
+        let taken = entries.is_ok_and(|entries| entries.is_some_and(|entries| !entries.is_empty()));
+        if group.is_new && taken {
+            let targets = group.steps.iter().map(|step| step.target.clone());
+            progress.done.changed.extend(targets);
+            return Ok(());
+        }
+        let steps = group.steps.iter();
+        let mut steps = steps.map(|step| self.place_step(group, step, hasher, progress));
+        steps.find(Result::is_err).unwrap_or(Ok(()))
+    }
+
     fn place_step(
         &self,
+        group: &Group,
         step: &Step,
         hasher: &mut FileHasher,
         progress: &mut Progress,
@@ -56,9 +88,7 @@ impl Batch<'_, '_> {
         }
         let filesystem = self.lock.filesystem();
         let expected = match step.action {
-            Action::Write(Expected::Absent) => {
-                return self.rename_into_place(target, false, progress);
-            }
+            Action::Write(Expected::Absent) => return self.place_new(group, target, progress),
             Action::Write(Expected::Content(hash))
             | Action::Remove(hash)
             | Action::Confirm(hash) => hash,
@@ -104,30 +134,23 @@ impl Batch<'_, '_> {
     }
 
     /// Renames a staged file, or with it the topmost staged directory that its target lacks.
-    fn rename_into_place(
+    fn place_new(
         &self,
+        group: &Group,
         target: &RelPath,
-        replace: bool,
         progress: &mut Progress,
     ) -> Result<(), StoreError> {
         let filesystem = self.lock.filesystem();
-        let root = [layout::bases(), layout::library()]
-            .into_iter()
-            .find(|root| target.strip(root).is_some())
-            .unwrap_or_else(|| target.parent());
-        if !progress.roots.contains(&root) {
-            for made in self.lock.ensure_dirs(&root)? {
-                progress.touched.insert(made.parent());
-            }
-            progress.roots.insert(root.clone());
-        }
-        let placed = self.missing_unit(target, &root).and_then(|unit| {
-            let from = layout::staged(&unit);
-            if replace && unit == *target {
-                filesystem.rename(&from, &unit)?;
-            } else {
-                // An empty directory in a file's place is what an error left of one that was to be removed.
+        self.ensure_root(&layout::library(), progress)?;
+        let placed = self
+            .missing_unit(target, &layout::library())
+            .and_then(|unit| {
+                if unit != *target && !group.may_come_whole(&unit, &progress.done) {
+                    return Err(io::ErrorKind::NotFound.into());
+                }
+                let from = layout::staged(&unit);
                 match filesystem.rename_new(&from, &unit) {
+                    // An empty directory in a file's place is what an error left of one that was to be removed.
                     Err(e)
                         if e.kind() == io::ErrorKind::AlreadyExists
                             && unit == *target
@@ -137,15 +160,15 @@ impl Batch<'_, '_> {
                     }
                     result => result?,
                 }
-            }
-            Ok(unit)
-        });
+                Ok(unit)
+            });
         match placed {
             Ok(unit) => {
                 progress.touched.insert(unit.parent());
-                let targets = self.steps.iter().map(|step| &step.target);
-                let with_it = targets.filter(|step| step.strip(&unit).is_some());
-                progress.done.placed.extend(with_it.cloned());
+                if unit != *target {
+                    let with_it = group.targets_beneath(&unit);
+                    progress.done.placed.extend(with_it.cloned());
+                }
                 progress.done.placed.insert(target.clone());
                 Ok(())
             }
@@ -155,6 +178,55 @@ impl Batch<'_, '_> {
             }
             Err(e) => Err(StoreError::new(filesystem, "place", target, e)),
         }
+    }
+
+    fn place_follower(
+        &self,
+        follower: &Follower,
+        progress: &mut Progress,
+    ) -> Result<(), StoreError> {
+        let filesystem = self.lock.filesystem();
+        let target = &follower.target;
+        let bases = layout::bases();
+        let root = if target.strip(&bases).is_some() {
+            bases
+        } else {
+            target.parent()
+        };
+        self.ensure_root(&root, progress)?;
+        let placed = self.missing_unit(target, &root).and_then(|unit| {
+            let from = layout::staged(&unit);
+            if unit == *target {
+                filesystem.rename(&from, &unit)?;
+            } else {
+                filesystem.rename_new(&from, &unit)?;
+            }
+            Ok(unit)
+        });
+        let unit = placed.during(filesystem, "replace", target)?;
+        progress.touched.insert(unit.parent());
+        progress.done.placed.insert(target.clone());
+        Ok(())
+    }
+
+    /// No base is better than the one of another text.
+    fn follower_failed(&self, follower: &Follower, error: StoreError, progress: &mut Progress) {
+        let target = &follower.target;
+        if follower.after.is_some() {
+            let _ = self.lock.remove(target);
+            progress.touched.insert(target.parent());
+        }
+        progress.done.failed.insert(target.clone(), error);
+    }
+
+    fn ensure_root(&self, root: &RelPath, progress: &mut Progress) -> Result<(), StoreError> {
+        if !progress.roots.contains(root) {
+            for made in self.lock.ensure_dirs(root)? {
+                progress.touched.insert(made.parent());
+            }
+            progress.roots.insert(root.clone());
+        }
+        Ok(())
     }
 
     /// The topmost directory above `target` that is not there yet, or `target` itself.
@@ -170,20 +242,39 @@ impl Batch<'_, '_> {
         Ok(target.clone())
     }
 
-    /// Brings the bases of texts that were placed into place, after an error stopped the batch; where that
-    /// fails too, no base is better than a wrong one.
+    /// Brings the bases of texts that were placed into place, after an error stopped the batch.
     pub(super) fn place_due_followers(&self, progress: &mut Progress) {
         for follower in &self.followers {
-            let target = &follower.target;
-            if !follower.is_due(&progress.done) || progress.done.placed.contains(target) {
+            if !follower.is_due(&progress.done) || progress.done.placed.contains(&follower.target) {
                 continue;
             }
-            if let Err(e) = self.rename_into_place(target, true, progress) {
-                log::warn!("{e}");
-                let _ = self.lock.remove(target);
-                progress.touched.insert(target.parent());
+            if let Err(e) = self.place_follower(follower, progress) {
+                self.follower_failed(follower, e, progress);
             }
         }
+    }
+}
+
+impl Group {
+    /// Whether a directory that is missing now may be placed with all that is staged in it. Not if planning saw
+    /// it, unless the batch itself has emptied it: then somebody has deleted it since, and what is staged in it
+    /// partly replaces what was there.
+    fn may_come_whole(&self, unit: &RelPath, done: &Committed) -> bool {
+        let fits = |step: &Step| match step.action {
+            Action::Write(Expected::Absent) => true,
+            Action::Remove(_) => done.placed.contains(&step.target),
+            Action::Write(Expected::Content(_)) | Action::Confirm(_) => false,
+        };
+        let mut beneath = self
+            .steps
+            .iter()
+            .filter(|step| step.target.strip(unit).is_some());
+        (self.is_new || *unit != self.directory) && beneath.all(fits)
+    }
+
+    fn targets_beneath<'a>(&'a self, unit: &'a RelPath) -> impl Iterator<Item = &'a RelPath> {
+        let targets = self.steps.iter().map(|step| &step.target);
+        targets.filter(move |target| target.strip(unit).is_some())
     }
 }
 
@@ -192,6 +283,15 @@ impl Follower {
         let placed = |after: &RelPath| done.placed.contains(after);
         self.after.as_ref().is_none_or(placed)
     }
+}
+
+/// Whether no other file can be written either.
+fn concerns_all(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(
+        error.kind(),
+        StorageFull | QuotaExceeded | ReadOnlyFilesystem
+    )
 }
 
 /// The target is not what the batch looked at a moment ago: left alone, the next sync looks at it again.

@@ -23,6 +23,7 @@ use super::filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile,
 };
 use super::path::RelPath;
+use super::read::{Bounded, read_open};
 use file::{LinuxFile, LinuxLock, LinuxNewFile, metadata_of, set_attributes};
 
 /// `syncfs` answers 0 after a lost write before this kernel (syncfs(2), "BUGS"; commit 735e4ae5ba28).
@@ -330,6 +331,24 @@ impl Filesystem for LinuxFilesystem {
             Err(e) => Err(e),
         }
     }
+}
+
+/// Reads a file outside of our trees, following links, of at most `limit` bytes; `None` if it is missing.
+///
+/// # Errors
+/// The kernel's; anything but a regular file is one.
+pub fn read_followed(path: &Path, limit: u64) -> io::Result<Option<Bounded>> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let fd = match without_atime(|extra| open(path, flags | extra, Mode::empty())) {
+        Err(Errno::ENOENT) => return Ok(None),
+        fd => fd?,
+    };
+    let metadata = metadata_of(&fstat(&fd)?);
+    if metadata.kind != Kind::File {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut file = LinuxFile::new(File::from(fd), metadata);
+    Ok(Some(read_open(&mut file, limit)?))
 }
 
 /// Opens with `O_NOATIME`, without it where the file is somebody else's (open(2): `EPERM`).

@@ -23,7 +23,7 @@ pub enum LedgerError {
         /// The ledger.
         path: String,
         /// Its version.
-        version: u64,
+        version: String,
     },
     /// The file system.
     #[error(transparent)]
@@ -62,6 +62,8 @@ pub struct Parsed {
     pub ledger: Ledger,
     /// Names of records that could not be read, and why.
     pub unreadable: BTreeMap<String, String>,
+    /// `"skills": null`: the existing agent's way to write that there are none.
+    pub is_null: bool,
 }
 
 /// Why a document is not a ledger.
@@ -72,7 +74,7 @@ pub enum ParseError {
     Corrupt(String),
     /// Of a later version.
     #[error("version {0}")]
-    TooNew(u64),
+    TooNew(String),
 }
 
 /// Reads a ledger document; a record that can't be read costs only itself.
@@ -84,11 +86,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     // The version first: a later version may have another shape.
     let document: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes).map_err(corrupt)?;
     if let Some(version) = document.get("version") {
-        match serde_json::from_str::<u64>(version.get()) {
-            Ok(version) if version > VERSION => return Err(ParseError::TooNew(version)),
-            Ok(_) => {}
-            Err(_) => return Err(ParseError::Corrupt("\"version\" is not a number".into())),
-        }
+        check_version(version.get())?;
     }
     let Some(skills) = document.get("skills") else {
         return Err(ParseError::Corrupt("there is no \"skills\"".into()));
@@ -98,10 +96,13 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     for (key, value) in document {
         if !matches!(key.as_str(), "version" | "skills" | "updated_at") {
-            let value = serde_json::from_str(value.get()).map_err(corrupt)?;
-            parsed.ledger.other.insert(key, value);
+            // A number that no reader can hold costs only its own field.
+            if let Ok(value) = serde_json::from_str(value.get()) {
+                parsed.ledger.other.insert(key, value);
+            }
         }
     }
+    parsed.is_null = skills.is_none();
     for (name, value) in skills.unwrap_or_default() {
         match serde_json::from_str::<Record>(value.get()) {
             Ok(record) => {
@@ -113,6 +114,16 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
         }
     }
     Ok(parsed)
+}
+
+/// Numbers are compared as numbers: a later version need not spell its own as this one does.
+fn check_version(text: &str) -> Result<(), ParseError> {
+    match serde_json::from_str::<f64>(text) {
+        #[allow(clippy::cast_precision_loss)] // VERSION is small.
+        Ok(version) if version > VERSION as f64 => Err(ParseError::TooNew(text.to_owned())),
+        Ok(_) => Ok(()),
+        Err(_) => Err(ParseError::Corrupt("\"version\" is not a number".into())),
+    }
 }
 
 /// Loads the ledger beneath a config dir, or makes it again from what is there; writes nothing.
@@ -128,7 +139,10 @@ pub fn load(filesystem: &dyn Filesystem) -> Result<Loaded, LedgerError> {
     };
     let bytes = state_file::read(filesystem, layout::LEDGER)?;
     let reason = match bytes.as_deref().map(parse) {
-        Some(Ok(parsed)) => return Ok(with_records_again(filesystem, parsed)?),
+        Some(Ok(parsed)) if parsed.is_null && has_bases(filesystem)? => {
+            Some("it has no records, though there are bases".to_owned())
+        }
+        Some(Ok(parsed)) => return with_records_again(filesystem, parsed, true),
         Some(Err(ParseError::TooNew(version))) => return Err(too_new(version)),
         Some(Err(ParseError::Corrupt(reason))) => Some(reason),
         None => None,
@@ -138,10 +152,9 @@ pub fn load(filesystem: &dyn Filesystem) -> Result<Loaded, LedgerError> {
         Some(reason) => format!("{} can't be read ({reason})", location.display()),
         None => format!("{} is missing", location.display()),
     };
-    let before = state_file::read(filesystem, &previous(layout::LEDGER))?;
-    match before.as_deref().map(parse) {
+    match read_previous(filesystem)? {
         Some(Ok(parsed)) => {
-            let mut loaded = with_records_again(filesystem, parsed)?;
+            let mut loaded = with_records_again(filesystem, parsed, false)?;
             loaded.state = LedgerState::Rebuilt;
             loaded.unreadable = unreadable;
             loaded
@@ -172,16 +185,51 @@ pub fn load(filesystem: &dyn Filesystem) -> Result<Loaded, LedgerError> {
     })
 }
 
-fn with_records_again(filesystem: &dyn Filesystem, parsed: Parsed) -> Result<Loaded, StoreError> {
+/// The ledger before the last rewrite; what stands in its way is as if there were none.
+fn read_previous(
+    filesystem: &dyn Filesystem,
+) -> Result<Option<Result<Parsed, ParseError>>, StoreError> {
+    let bytes = state_file::read(filesystem, &previous(layout::LEDGER)).unwrap_or_else(|e| {
+        log::warn!("{e}");
+        None
+    });
+    Ok(bytes.as_deref().map(parse))
+}
+
+fn has_bases(filesystem: &dyn Filesystem) -> Result<bool, StoreError> {
+    let bases = layout::bases();
+    let entries = absent_as_none(filesystem.read_dir(&bases)).during(filesystem, "list", &bases)?;
+    Ok(entries.is_some_and(|entries| !entries.is_empty()))
+}
+
+/// A record that can't be read is taken from the ledger before, where that has it, else made again from its
+/// base.
+fn with_records_again(
+    filesystem: &dyn Filesystem,
+    parsed: Parsed,
+    look_back: bool,
+) -> Result<Loaded, LedgerError> {
     let mut ledger = parsed.ledger;
     let mut problems = Vec::new();
+    let mut before = BTreeMap::new();
+    if look_back
+        && !parsed.unreadable.is_empty()
+        && let Some(Ok(parsed)) = read_previous(filesystem)?
+    {
+        before = parsed.ledger.records;
+    }
     for (name, reason) in parsed.unreadable {
+        let record = match before.remove(&name) {
+            Some(record) => Some(record),
+            None => match SkillName::try_from(name.as_str()) {
+                Ok(skill) => rebuild_record(filesystem, &skill)?,
+                Err(_) => None,
+            },
+        };
         problems.push(format!(
-            "the ledger's record of {name:?} can't be read ({reason}); it was made again from the base"
+            "the ledger's record of {name:?} can't be read ({reason}); it was made again from the ledger before, or from its base"
         ));
-        if let Ok(skill) = SkillName::try_from(name.as_str())
-            && let Some(record) = rebuild_record(filesystem, &skill)?
-        {
+        if let Some(record) = record {
             ledger.records.insert(name, record);
         }
     }

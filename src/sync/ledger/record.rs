@@ -117,13 +117,13 @@ pub struct Record {
     )]
     pub last_merge_engine: Option<String>,
     /// No answer was had: the same merge may be tried again.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "is_default")]
     pub last_merge_transient: bool,
     /// Requests that reached a server for the failed key since the last start.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "is_default")]
     pub merge_attempts: u32,
     /// The bundle has this skill no more.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "is_default")]
     pub stale: bool,
     /// The supporting files as last written, by path in the skill; `None` in the existing agent's records.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,10 +173,10 @@ pub struct Pending {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_hash: Option<Hash>,
     /// For a merge: its mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub mode: Option<MergeMode>,
     /// For a merge: the engine that made the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// Fields of other versions.
     #[serde(flatten)]
@@ -304,6 +304,16 @@ fn hash_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ha
         Some(text) if !text.is_empty() => text.parse().map(Some).map_err(serde::de::Error::custom),
         _ => Ok(None),
     }
+}
+
+/// A value of another type or range counts as absent: the field is looked at again anyway, or only shown.
+fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + serde::de::DeserializeOwned,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// Nothing is decided by these fields, so a value of another type (another program wrote it) costs only
