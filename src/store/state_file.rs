@@ -114,8 +114,11 @@ pub(super) fn replace_staged(
         .child(staged)
         .unwrap_or_else(|_| layout::stage());
     if keep_previous && let Err(e) = keep_as(lock, &target, &layout::state_file(&previous(name))) {
-        // The one before is a help for accidents; without it the new one is still to be written.
-        log::warn!("{e}; remove what is there");
+        // The one before is a help for accidents; a directory in its place must not cost the new one.
+        if e.source.kind() != io::ErrorKind::IsADirectory {
+            return Err(ReplaceError::Unchanged(e));
+        }
+        log::warn!("{e}; move it away");
     }
     filesystem
         .rename(&from, &target)
