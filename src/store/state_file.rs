@@ -1,9 +1,10 @@
 //! Files of the state dir: replaced by rename, the one before kept as `.prev`, an unreadable one kept aside.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::error::{Context, StoreError, absent_as_none};
-use super::filesystem::{Attributes, Kind};
+use super::filesystem::{Attributes, DirEntry, Kind};
 use super::layout;
 use super::lock::WriteLock;
 use super::path::RelPath;
@@ -142,18 +143,19 @@ pub fn set_aside(lock: &WriteLock<'_>, name: &str) -> Result<String, StoreError>
     let entries = filesystem
         .read_dir(&state)
         .during(filesystem, "list", &state)?;
-    let mut numbers: Vec<u64> = entries
-        .iter()
-        .filter(|entry| entry.kind == Kind::File)
-        .filter_map(|entry| corrupt_number(entry.name.to_str()?.strip_prefix(&prefix)?))
-        .collect();
-    numbers.sort_unstable();
-    let next = numbers.last().map_or(1, |last| last.saturating_add(1));
+    let numbered = |entry: &DirEntry| {
+        let number = corrupt_number(entry.name.to_str()?.strip_prefix(&prefix)?)?;
+        Some((number, entry.kind))
+    };
+    let taken: BTreeMap<u64, Kind> = entries.iter().filter_map(numbered).collect();
+    let next = taken.keys().last().map_or(1, |last| last.saturating_add(1));
     let kept = format!("{prefix}{next}");
     lock.ensure_dirs(&layout::stage())?;
     keep_as(lock, &layout::state_file(name), &layout::state_file(&kept))?;
+    let files = taken.iter().filter(|(_, kind)| **kind == Kind::File);
+    let numbers: Vec<&u64> = files.map(|(number, _)| number).collect();
     let surplus = (numbers.len() + 1).saturating_sub(KEPT_CORRUPT);
-    for number in numbers.iter().take(surplus) {
+    for number in numbers.into_iter().take(surplus) {
         let path = layout::state_file(&format!("{prefix}{number}"));
         if let Err(e) = filesystem.remove_file(&path) {
             log::warn!("cannot remove {path}: {e}");

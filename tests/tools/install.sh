@@ -60,6 +60,7 @@ for_testing() {
     need flock util-linux
     need unshare util-linux
     need mount mount
+    need chattr e2fsprogs
     need script bsdutils
     need shellcheck shellcheck
     need g++ g++ # of libFuzzer
