@@ -236,8 +236,9 @@ fn one_unreadable_record_costs_only_itself() {
 }
 
 #[test]
-fn an_unreadable_record_without_a_base_is_no_record() {
+fn an_unreadable_record_that_neither_the_ledger_before_nor_a_base_knows_is_no_record() {
     let board = Board::synced(&["foo"]);
+    common::remove(&board.state().join(".bundled_manifest.json.prev"));
     common::remove(&board.base_path("foo"));
     board.change_ledger(|ledger| ledger["skills"]["foo"] = json!(17));
     assert_outcome(&board.sync().expect(3).json(), "foo", "adopted");
