@@ -161,7 +161,7 @@ claim "planner is as shipped" same_tree slot-b/planner $library/planner
 claim "app-login is back" same_tree slot-b/app-login $library/app-login
 run 0 aiden-skills sync
 
-chapter "The power fails"
+chapter "The process is killed in the middle"
 tell "  A file that another program was writing is empty now:"
 : >$library/ui-operator/SKILL.md
 run 0 aiden-skills sync -v
@@ -172,7 +172,7 @@ run 3 aiden-skills sync
 claim "the skills are as they were" cmp -s slot-b/planner/SKILL.md $library/planner/SKILL.md
 claim "the damaged ledger is kept for people to look at" test -e $state/.bundled_manifest.json.corrupt-1
 run 0 aiden-skills sync
-tell "  Back to slot A, and the power is cut in the middle of it, a little later each time, until one sync gets through:"
+tell "  Back to slot A, and the program is killed in the middle of it, as a power cut would, a little later each time, until one sync gets through:"
 export AIDEN_BUNDLED_SKILLS_DIR=slot-a
 cuts=0 torn=0
 until cut_after "$cuts"; do

@@ -167,10 +167,9 @@ impl AgentToml {
         });
         match parsed {
             Ok(text) => file.text = text,
-            Err(reason) => file.broken.push(format!(
-                "{} can't be used: {reason}; going on with the defaults",
-                file.shown
-            )),
+            Err(reason) => file
+                .broken
+                .push(format!("{} can't be used: {reason}", file.shown)),
         }
         file
     }
@@ -208,10 +207,7 @@ impl AgentToml {
 
     fn wrong(&self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) -> String {
         let line = line_of(&self.text, value.span().start);
-        format!(
-            "{}, line {line}: {key} must be {wanted}; going on with its default",
-            self.shown
-        )
+        format!("{}, line {line}: {key} must be {wanted}", self.shown)
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Finding {
 
 /// Length of the merge keys that the existing agent writes.
 const OLD_KEY_LEN: usize = "sha256:".len() + 16;
+/// Less than this, and an update of a few skills may not fit beside the old ones.
+const LITTLE_SPACE_BYTES: u64 = 1024 * 1024;
 const SYNC: &str = "the next sync repairs it";
 
 /// Examines everything beneath the config dir.
@@ -64,6 +66,7 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     doctor.leftovers(&loaded.ledger)?;
     doctor.usage();
     doctor.permissions()?;
+    doctor.space();
     doctor.next_sync(options)?;
     let library = library::scan(&filesystem)?;
     doctor.library(&library, settings);
@@ -114,21 +117,11 @@ impl Doctor<'_> {
             .cloned()
             .collect();
         for name in names {
-            match bundle.read(&name, &mut hasher, |_| false) {
-                Ok(skill) => {
-                    for entry in skill.skipped {
-                        self.find(
-                            "bundle",
-                            format!("{} is never copied: {}", entry.path, entry.error),
-                            "correct it in the next firmware",
-                        );
-                    }
-                }
-                Err(e) => self.find(
-                    "bundle",
-                    format!("{name}: {e}"),
-                    "correct it in the next firmware",
-                ),
+            // What makes a skill fail is told with the next sync.
+            let skill = bundle.read(&name, &mut hasher, |_| true);
+            for entry in skill.map(|skill| skill.skipped).unwrap_or_default() {
+                let problem = format!("{} is never copied: {}", entry.path, entry.error);
+                self.find("bundle", problem, "correct it in the next firmware");
             }
         }
     }
@@ -262,6 +255,21 @@ impl Doctor<'_> {
         Ok(())
     }
 
+    fn space(&mut self) {
+        let Ok(space) = self.filesystem.space() else {
+            return;
+        };
+        let shown = self.filesystem.location().display().to_string();
+        if space.read_only {
+            let repair =
+                "mount it read-write, or see the kernel's log for the error that made it so";
+            self.find(&shown, "the file system is read-only", repair);
+        } else if space.free_bytes < LITTLE_SPACE_BYTES {
+            let problem = format!("there are only {} KiB free", space.free_bytes / 1024);
+            self.find(&shown, problem, "free some space on that file system");
+        }
+    }
+
     /// What stands in the way of the next sync.
     fn next_sync(&mut self, options: &SkillSyncOptions) -> Result<(), SyncError> {
         for skill in skill_status(options, &[])?.skills {
@@ -269,7 +277,7 @@ impl Doctor<'_> {
                 self.find(
                     &skill.name,
                     format!("the next sync fails: {error}"),
-                    "as it says",
+                    "do what it says, then run a sync",
                 );
             }
         }
@@ -358,7 +366,9 @@ fn written_by_the_existing_agent(record: &Record) -> bool {
         .base_path
         .as_deref()
         .is_some_and(|path| path.starts_with('/'));
-    let without_files =
-        record.files.is_none() && record.origin_hash.is_some() && !record.is_deleted();
+    let without_files = record.files.is_none()
+        && record.origin_hash.is_some()
+        && !record.is_deleted()
+        && !record.stale;
     short || absolute || without_files
 }

@@ -40,7 +40,7 @@ pub fn command() -> clap::Command {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Global {
-    /// What survives firmware updates [default: /userdata/agent]
+    /// The agent's directory on the writable partition [default: /userdata/agent]
     #[arg(
         long,
         global = true,
@@ -92,7 +92,7 @@ pub(super) struct Global {
         help_heading = "Global options"
     )]
     pub quiet: bool,
-    /// Say more; twice: all
+    /// Say more; given twice, also what is of use for finding faults of the program
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
     pub verbose: u8,
     /// Where diagnostics go

@@ -27,10 +27,13 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
         }
     };
     if diff.is_empty() {
-        let line = format!(
-            "{} in the library is the same as the {word} one.",
-            args.name
-        );
+        let line = match against {
+            Against::Base => format!(
+                "SKILL.md of {} is as at the last sync or merge; other files have no base.",
+                args.name
+            ),
+            Against::Bundled => format!("{} is as the firmware ships it.", args.name),
+        };
         context.output.say(Tone::Plain, &line);
     }
     for line in diff.lines() {

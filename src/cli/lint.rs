@@ -42,11 +42,11 @@ pub(super) fn run(context: &Context, args: &LintArgs) -> Exit {
             output.print_line(tone, &line);
         }
     }
-    let good = skills.iter().filter(|skill| skill.is_valid()).count();
-    output.say(
-        Tone::Plain,
-        &format!("{good} of {} skills are valid.", skills.len()),
-    );
+    let meant = skills.iter().filter(|skill| skill.is_skill);
+    let (good, all) = meant.fold((0, 0), |(good, all), skill| {
+        (good + usize::from(skill.is_valid()), all + 1)
+    });
+    output.say(Tone::Plain, &format!("{good} of {all} skills are valid."));
     output.document(&Document { skills });
     Exit::whole(errors == 0)
 }

@@ -61,12 +61,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     let global = args.global;
-    let output = Output::new(&global);
     diagnostics::start(&Diagnostics {
         target: global.log,
         quiet: global.quiet,
         verbose: global.verbose,
     });
+    let output = Output::new(&global);
     let flags = Overrides {
         config_dir: global.config_dir,
         bundled_dir: global.bundled_dir,
@@ -79,6 +79,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         log::warn!("{problem}");
     }
     let goes_on = matches!(args.command, Command::Sync(_));
+    if goes_on && !settings.broken.is_empty() {
+        log::warn!("going on with the defaults for what can't be used");
+    }
     let options = SkillSyncOptions {
         lock_timeout: global.lock_timeout,
         engine: settings.engine,

@@ -11,7 +11,7 @@ pub(super) struct Output {
     json: bool,
     quiet: bool,
     verbose: u8,
-    /// Diagnostics go to the system log, so that standard output alone would not be enough.
+    /// Nobody may look at standard output: facts go where the diagnostics go as well.
     syslog: bool,
     terminal: bool,
     colour: bool,

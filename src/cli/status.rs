@@ -9,7 +9,7 @@ use crate::sync::{BundleState, SkillStatus, skill_status};
 
 const HEADINGS: [&str; 7] = [
     "SKILL",
-    "STATUS",
+    "RECORDED",
     "NEXT SYNC",
     "BUNDLED",
     "LIBRARY",
@@ -35,7 +35,9 @@ pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
     for name in &unknown {
         log::error!("there is no skill {name:?} in bundle, ledger or library");
     }
-    table(&context.output, &report.skills);
+    if !report.skills.is_empty() || args.names.is_empty() {
+        table(&context.output, &report.skills);
+    }
     context.output.document(&report);
     if !unknown.is_empty() {
         let all = unknown.len() == args.names.len();
@@ -56,7 +58,7 @@ fn table(output: &Output, skills: &[SkillStatus]) {
         .map(|skill| {
             [
                 skill.name.clone(),
-                skill.status.clone(),
+                recorded(skill),
                 skill.next.clone(),
                 short(skill.bundled_hash),
                 short(skill.user_hash),
@@ -89,6 +91,15 @@ fn table(output: &Output, skills: &[SkillStatus]) {
                 output.print_line(tone(skill), &format!("    {what}{reason}"));
             }
         }
+    }
+}
+
+/// What the ledger says; the present is in the next column.
+fn recorded(skill: &SkillStatus) -> String {
+    match (skill.status.as_str(), skill.stale) {
+        ("none", _) => "-".into(),
+        (status, false) => status.into(),
+        (status, true) => format!("{status}, stale"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::SyncArgs;
 use super::output::{Output, Tone};
 use super::{Context, Exit};
-use crate::sync::{SkillSyncOptions, SkillSyncReport, sync_bundled_skills};
+use crate::sync::{EngineSetting, SkillSyncOptions, SkillSyncReport, sync_bundled_skills};
 
 pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
     let options = SkillSyncOptions {
@@ -12,7 +12,7 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
     };
     match sync_bundled_skills(&options) {
         Ok(report) => {
-            tell(&context.output, &report);
+            tell(&context.output, &report, options.engine);
             context.output.document(&report);
             let settings = &context.settings;
             let configured = settings.warnings.is_empty() && settings.broken.is_empty();
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
 }
 
 /// The seed's §17 sentences where it gives one.
-fn tell(output: &Output, report: &SkillSyncReport) {
+fn tell(output: &Output, report: &SkillSyncReport, engine: EngineSetting) {
     for problem in &report.problems {
         log::warn!("{problem}");
     }
@@ -82,6 +82,14 @@ fn tell(output: &Output, report: &SkillSyncReport) {
         output.say(Tone::Good, &line);
     }
     for job in &report.merge_needed {
+        if engine == EngineSetting::Off {
+            let line = format!(
+                "{} has both built-in updates and user modifications, merging is off, continuing with user version.",
+                job.name
+            );
+            output.say(Tone::Attention, &line);
+            continue;
+        }
         let line = format!(
             "{} has both built-in updates and user modifications, added to background merge tasks.",
             job.name

@@ -9,7 +9,9 @@ use crate::skill::{
     FILE_DIRECTORIES, Finding, MAX_READ_BYTES, MAX_SUPPORTING_TEXT_BYTES, SKILL_FILE, Severity,
     SkillDocument, SkillError, ToolCatalog, is_junk, is_near_miss, lint_document,
 };
-use crate::store::{Bounded, DirEntry, Filesystem, Kind, LinuxFilesystem, RelPath, read_bounded};
+use crate::store::{
+    Bounded, DirEntry, Filesystem, Kind, LinuxFilesystem, RelPath, is_link, read_bounded,
+};
 
 /// As deep as a sync goes.
 const MAX_DEPTH: usize = 16;
@@ -19,6 +21,8 @@ const MAX_DEPTH: usize = 16;
 pub struct LintedSkill {
     /// Its SKILL.md, or the directory that should have one.
     pub path: String,
+    /// Whether it is, or was meant to be, a skill.
+    pub is_skill: bool,
     /// Errors first.
     pub findings: Vec<Finding>,
 }
@@ -84,7 +88,6 @@ pub fn lint_directory(
         )]);
     }
     let mut skills = Vec::new();
-    let mut any = false;
     for entry in &entries {
         let shown = entry.name.to_string_lossy();
         if is_junk(&shown) || entry.kind == Kind::File {
@@ -98,7 +101,6 @@ pub fn lint_directory(
         match (child, entry.kind) {
             (Some(child), Kind::Directory) => {
                 let skill = lint_entry(&tree, &child, &shown, &below, tools);
-                any |= skill.path.ends_with(SKILL_FILE);
                 skills.push(skill);
             }
             (None, _) => skills.push(one(below, Severity::Error, "has a name that is not UTF-8: rename it")),
@@ -109,7 +111,7 @@ pub fn lint_directory(
             )),
         }
     }
-    if skills.is_empty() || (!any && skills.iter().all(LintedSkill::is_valid)) {
+    if !skills.iter().any(|skill| skill.is_skill) {
         return Err(LintError::NoSkills { path });
     }
     Ok(skills)
@@ -118,6 +120,7 @@ pub fn lint_directory(
 fn one(path: String, severity: Severity, message: &str) -> LintedSkill {
     LintedSkill {
         path,
+        is_skill: severity == Severity::Error,
         findings: vec![finding(severity, message)],
     }
 }
@@ -174,6 +177,7 @@ fn lint_skill(
 ) -> LintedSkill {
     let mut skill = LintedSkill {
         path: format!("{}/{SKILL_FILE}", shown.trim_end_matches('/')),
+        is_skill: true,
         findings: Vec::new(),
     };
     let path = directory
@@ -189,6 +193,10 @@ fn lint_skill(
             SkillError::TooLarge { size: bytes }.to_string(),
         )),
         Ok(None) => skill.findings.push(finding(Severity::Error, "vanished")),
+        Err(e) if is_link(&e) => skill.findings.push(finding(
+            Severity::Error,
+            "is a symbolic link: links are never followed, put the file itself there",
+        )),
         Err(e) => {
             let message = format!("must be a plain file, and can't be read as one: {e}");
             skill.findings.push(finding(Severity::Error, message));

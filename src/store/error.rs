@@ -35,23 +35,28 @@ impl StoreError {
         }
     }
 
-    /// What a person can do about it; empty when there is nothing general to say.
     fn advice(&self) -> &'static str {
-        match self.source.kind() {
-            io::ErrorKind::StorageFull => "; free some space on that file system",
-            io::ErrorKind::QuotaExceeded => "; raise the quota or remove files",
-            io::ErrorKind::ReadOnlyFilesystem => {
-                "; the file system is read-only: mount it read-write, or see the kernel's log for the error that made it so"
-            }
-            io::ErrorKind::PermissionDenied => "; run as root or as the owner of the directory",
-            io::ErrorKind::CrossesDevices => {
-                "; the library and the state directory must lie on one file system"
-            }
-            _ if is_link(&self.source) => {
-                "; there is a symbolic link on this path, and links are never followed: put a plain file or directory there"
-            }
-            _ => "",
+        advice(&self.source)
+    }
+}
+
+/// What a person can do about a kernel error, to be put behind it; empty when there is nothing general to say.
+#[must_use]
+pub fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "; free some space on that file system",
+        io::ErrorKind::QuotaExceeded => "; raise the quota or remove files",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; the file system is read-only: mount it read-write, or see the kernel's log for the error that made it so"
         }
+        io::ErrorKind::PermissionDenied => "; run as root or as the owner of the directory",
+        io::ErrorKind::CrossesDevices => {
+            "; the library and the state directory must lie on one file system"
+        }
+        _ if is_link(error) => {
+            "; there is a symbolic link on this path, and links are never followed: put a plain file or directory there"
+        }
+        _ => "",
     }
 }
 

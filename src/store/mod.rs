@@ -17,12 +17,12 @@ mod stage;
 pub mod state_file;
 
 pub use batch::{Batch, Committed, Content, Expected, Flush, Journal, WasPlaced, replacing};
-pub use error::{Context, StoreError, absent_as_none, is_link};
+pub use error::{Context, StoreError, absent_as_none, advice, is_link};
 pub use filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,
 };
 pub use hash::{CHUNK_BYTES, Hash, HashError, Hasher};
-pub use linux::{LinuxFilesystem, Resolve, read_followed};
+pub use linux::{LinuxFilesystem, Resolve, Space, read_followed};
 pub use lock::{LockError, WriteLock};
 pub use path::{PathError, RelPath};
 pub use read::{Bounded, FileHasher, FileState, Measured, read_bounded};

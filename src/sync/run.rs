@@ -16,13 +16,13 @@ use crate::clock;
 use crate::skill::SkillName;
 use crate::store::{
     Context, Filesystem, Kind, LinuxFilesystem, LockError, StoreError, WriteLock, absent_as_none,
-    layout, state_file,
+    advice, layout, state_file,
 };
 
 /// Where a sync finds things, and how it runs.
 #[derive(Debug, Clone)]
 pub struct SkillSyncOptions {
-    /// The config dir; made where it is missing.
+    /// The config dir; made where it is missing, in a directory that is there.
     pub config_dir: PathBuf,
     /// The bundle.
     pub bundled_skills_dir: PathBuf,
@@ -52,9 +52,7 @@ impl SkillSyncOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// The config dir can't be opened or made.
-    #[error(
-        "cannot open the config dir {path}: {source}; make it, or name another with --config-dir"
-    )]
+    #[error("cannot open the config dir {path}: {source}{}", config_advice(.source))]
     ConfigDir {
         /// The directory.
         path: String,
@@ -78,6 +76,15 @@ pub enum SyncError {
     /// The file system; nothing was changed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn config_advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            "; is its partition mounted? Make the directory, or name another with --config-dir"
+        }
+        _ => advice(error),
+    }
 }
 
 /// Settles what a cut left, then brings the library up to date with the bundle.

@@ -36,6 +36,8 @@ pub struct SkillStatus {
     pub name: String,
     /// The ledger's status; `none` without a record.
     pub status: String,
+    /// Whether the ledger says that the bundle has it no more.
+    pub stale: bool,
     /// What the next sync would do, in the words of its report; `none` for the user's own.
     pub next: String,
     /// Why it fails, or why it does not load.
@@ -162,6 +164,7 @@ fn status_of(
             Some(status) => status.clone().into(),
             None => "none".into(),
         },
+        stale: shown.stale,
         next: next.into(),
         error,
         bundled_hash,
@@ -186,6 +189,7 @@ fn own(
     SkillStatus {
         name,
         status: "none".into(),
+        stale: false,
         next: "none".into(),
         error,
         bundled_hash: None,

@@ -17,7 +17,7 @@ use nix::fcntl::{
 };
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, fsync, linkat, syncfs, unlinkat};
-use rustix::fs::{RenameFlags, renameat_with};
+use rustix::fs::{RenameFlags, StatVfsMountFlags, fstatvfs, renameat_with};
 
 use super::filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile,
@@ -38,6 +38,15 @@ pub enum Resolve {
     Kernel,
     /// Directory by directory with `O_NOFOLLOW`.
     ByComponent,
+}
+
+/// Room on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// What an unprivileged process may still write.
+    pub free_bytes: u64,
+    /// Whether it is mounted read-only.
+    pub read_only: bool,
 }
 
 /// A tree of the running system.
@@ -69,7 +78,8 @@ impl LinuxFilesystem {
         })
     }
 
-    /// Opens the directory at `location`, made with those above it where it is missing.
+    /// Opens the directory at `location`, made where it is missing; not those above it, for a wrong path or a
+    /// partition that is not mounted should be noticed.
     ///
     /// # Errors
     /// The kernel's.
@@ -77,11 +87,23 @@ impl LinuxFilesystem {
     pub fn open_or_create(location: &Path) -> io::Result<Self> {
         match Self::open(location) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                std::fs::create_dir_all(location)?;
+                std::fs::create_dir(location)?;
                 Self::open(location)
             }
             result => result,
         }
+    }
+
+    /// How much room there is.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn space(&self) -> io::Result<Space> {
+        let stat = fstatvfs(&self.root)?;
+        Ok(Space {
+            free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
+            read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
+        })
     }
 
     /// The same, resolving paths as told.
