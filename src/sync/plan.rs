@@ -402,3 +402,7 @@ impl FileRecord {
 pub fn base_of(bundled: &BundledSkill) -> RelPath {
     base_path(&bundled.name)
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
