@@ -35,11 +35,8 @@ const SYNC: &str = "the next sync repairs it";
 /// # Errors
 /// As a sync: when nothing can be examined.
 pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Finding>, SyncError> {
-    let filesystem =
-        LinuxFilesystem::open(&options.config_dir).map_err(|source| SyncError::ConfigDir {
-            path: options.config_dir.display().to_string(),
-            source,
-        })?;
+    let filesystem = LinuxFilesystem::open(&options.config_dir)
+        .map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
     let library_exists = check_library_root(&filesystem)?;
     let mut doctor = Doctor {
         filesystem: &filesystem,

@@ -211,3 +211,15 @@ fn a_dry_run_with_a_lost_library_does_not_make_its_root() {
     board.run(&["status"]);
     before.assert_same(&board.snapshot());
 }
+
+#[test]
+fn a_dry_run_and_a_status_before_the_first_boot_say_what_it_would_do_and_make_nothing() {
+    let board = Board::new();
+    board.skill("foo", &version("foo", 1));
+    std::fs::remove_dir_all(board.agent()).unwrap();
+    let report = board.sync_with(&["--dry-run"]).expect(0).json();
+    common::assert_outcome(&report, "foo", "copied");
+    let status = board.run(&["--json", "status"]).expect(0).json();
+    assert_eq!(status["skills"][0]["next"], "copied");
+    assert!(!board.agent().exists());
+}

@@ -11,6 +11,7 @@ mod hash;
 pub mod layout;
 mod linux;
 mod lock;
+mod missing;
 mod path;
 mod read;
 mod stage;
@@ -24,6 +25,7 @@ pub use filesystem::{
 pub use hash::{CHUNK_BYTES, Hash, HashError, Hasher};
 pub use linux::{LinuxFilesystem, Resolve, Space, read_followed};
 pub use lock::{LockError, WriteLock};
+pub use missing::MissingDirectory;
 pub use path::{PathError, RelPath};
 pub use read::{Bounded, FileHasher, FileState, Measured, read_bounded};
 pub use stage::{is_staged, leftovers, sweep};

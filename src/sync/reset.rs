@@ -68,12 +68,8 @@ pub fn reset_skills(options: &SkillSyncOptions, reset: &Reset) -> Result<ResetRe
     if bundle.state != BundleState::Ok {
         return Err(ResetError::Bundle(bundle.problem.unwrap_or_default()));
     }
-    let filesystem = LinuxFilesystem::open_or_create(&options.config_dir).map_err(|source| {
-        SyncError::ConfigDir {
-            path: options.config_dir.display().to_string(),
-            source,
-        }
-    })?;
+    let filesystem = LinuxFilesystem::open_or_create(&options.config_dir)
+        .map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
     reset_tree(&filesystem, &bundle, options, reset)
 }
 

@@ -1,7 +1,7 @@
 //! One whole sync.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::apply::{LedgerWrite, apply};
@@ -15,8 +15,8 @@ use super::settle::Settlement;
 use crate::clock;
 use crate::skill::SkillName;
 use crate::store::{
-    Context, Filesystem, Kind, LinuxFilesystem, LockError, StoreError, WriteLock, absent_as_none,
-    advice, layout, state_file,
+    Context, Filesystem, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError, WriteLock,
+    absent_as_none, advice, layout, state_file,
 };
 
 /// Where a sync finds things, and how it runs.
@@ -78,6 +78,17 @@ pub enum SyncError {
     Store(#[from] StoreError),
 }
 
+impl SyncError {
+    /// The config dir can't be opened or made.
+    #[must_use]
+    pub fn config_dir(path: &Path, source: std::io::Error) -> Self {
+        Self::ConfigDir {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+}
+
 fn config_advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -93,22 +104,29 @@ fn config_advice(error: &std::io::Error) -> &'static str {
 /// When nothing could be done; the library is as it was.
 pub fn sync_bundled_skills(options: &SkillSyncOptions) -> Result<SkillSyncReport, SyncError> {
     let bundle = Bundle::open(&options.bundled_skills_dir);
-    let config_error = |source| SyncError::ConfigDir {
-        path: options.config_dir.display().to_string(),
-        source,
-    };
     let state = options.config_dir.join(layout::STATE);
     if bundle.state != BundleState::Ok && !state.exists() {
         let mut report = SkillSyncReport::new(bundle.state, LedgerState::New, options.dry_run);
         report.problems.extend(bundle.problem);
         return Ok(report);
     }
-    let filesystem = if options.dry_run {
-        LinuxFilesystem::open(&options.config_dir)
-    } else {
-        LinuxFilesystem::open_or_create(&options.config_dir)
-    };
-    sync_tree(&filesystem.map_err(config_error)?, &bundle, options)
+    if options.dry_run {
+        return sync_tree(&*open_to_look(&options.config_dir)?, &bundle, options);
+    }
+    let filesystem = LinuxFilesystem::open_or_create(&options.config_dir);
+    let filesystem = filesystem.map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
+    sync_tree(&filesystem, &bundle, options)
+}
+
+/// The config dir, to look at only; one that is not there yet is empty.
+pub(super) fn open_to_look(config_dir: &Path) -> Result<Box<dyn Filesystem>, SyncError> {
+    match LinuxFilesystem::open(config_dir) {
+        Ok(filesystem) => Ok(Box::new(filesystem)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Box::new(MissingDirectory::new(config_dir)))
+        }
+        Err(e) => Err(SyncError::config_dir(config_dir, e)),
+    }
 }
 
 /// The same on any file system, for tests that fail or stop single calls.

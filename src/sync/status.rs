@@ -9,12 +9,12 @@ use super::ledger::{self, LedgerState, Record};
 use super::observe;
 use super::plan::{Outcome, SkillPlan};
 use super::planner::Planner;
-use super::run::{SkillSyncOptions, SyncError, check_library_root, settle};
+use super::run::{SkillSyncOptions, SyncError, check_library_root, open_to_look, settle};
 use super::{SkippedEntry, UserText};
 use crate::clock;
 use crate::library;
 use crate::skill::SkillName;
-use crate::store::{Filesystem, Hash, LinuxFilesystem};
+use crate::store::{Filesystem, Hash};
 
 /// State of bundle, ledger and all skills.
 #[derive(Debug, Serialize)]
@@ -77,13 +77,10 @@ pub fn skill_status(
     only: &[String],
 ) -> Result<StatusReport, SyncError> {
     let bundle = Bundle::open(&options.bundled_skills_dir);
-    let filesystem =
-        LinuxFilesystem::open(&options.config_dir).map_err(|source| SyncError::ConfigDir {
-            path: options.config_dir.display().to_string(),
-            source,
-        })?;
-    check_library_root(&filesystem)?;
-    let loaded = ledger::load(&filesystem)?;
+    let filesystem = open_to_look(&options.config_dir)?;
+    let filesystem = &*filesystem;
+    check_library_root(filesystem)?;
+    let loaded = ledger::load(filesystem)?;
     let mut report = StatusReport {
         bundle: bundle.state,
         ledger: loaded.state,
@@ -92,8 +89,8 @@ pub fn skill_status(
     };
     report.problems.extend(bundle.problem.clone());
     let now = clock::now();
-    let settled = settle(&filesystem, None, loaded, &bundle, &now)?;
-    let mut planner = Planner::new(&filesystem, &bundle, &settled.ledger, options.engine)?;
+    let settled = settle(filesystem, None, loaded, &bundle, &now)?;
+    let mut planner = Planner::new(filesystem, &bundle, &settled.ledger, options.engine)?;
     let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
     let mut skipped: Vec<SkippedEntry> = Vec::new();
     for (name, planned) in planner.plan_all(&mut skipped) {
@@ -102,7 +99,7 @@ pub fn skill_status(
             let bundled = planned.bundled.as_ref().map(|bundled| bundled.text.hash);
             let bundled = bundled.or_else(|| bundle.text_hash(&name));
             report.skills.push(status_of(
-                &filesystem,
+                filesystem,
                 &name,
                 bundled,
                 record,
@@ -116,7 +113,7 @@ pub fn skill_status(
         .iter()
         .map(|skill| skill.name.clone())
         .collect();
-    for skill in library::scan(&filesystem)?.skills {
+    for skill in library::scan(filesystem)?.skills {
         let directory = skill.directory.as_str();
         let name = match &skill.document {
             Ok(document) => document.name().to_owned(),
@@ -128,7 +125,7 @@ pub fn skill_status(
         }
         report
             .skills
-            .push(own(&filesystem, name, directory, skill.document.err()));
+            .push(own(filesystem, name, directory, skill.document.err()));
     }
     report.skills.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(report)
