@@ -164,6 +164,12 @@ pub trait Filesystem {
     /// The kernel's.
     fn truncate(&self, path: &RelPath) -> io::Result<()>;
 
+    /// Forces the data of a file to flash that somebody else wrote (`fsync`); counts as one flush.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn sync_file(&self, path: &RelPath) -> io::Result<()>;
+
     /// Forces the names in a directory to flash; counts as one flush.
     ///
     /// # Errors

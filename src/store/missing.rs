@@ -74,6 +74,10 @@ impl Filesystem for MissingDirectory {
         missing()
     }
 
+    fn sync_file(&self, _: &RelPath) -> io::Result<()> {
+        missing()
+    }
+
     fn sync_dir(&self, _: &RelPath) -> io::Result<()> {
         missing()
     }

@@ -72,19 +72,27 @@ pub(super) fn remove_tree(filesystem: &dyn Filesystem, path: &RelPath) -> Result
         .during(filesystem, "remove", path)
 }
 
-/// Removes a directory that holds nothing but empty directories; anything in it is an error.
+/// Removes a directory that holds nothing but empty directories; anything else in it is an error, and nothing
+/// is removed then.
 pub(super) fn remove_empty_tree(filesystem: &dyn Filesystem, path: &RelPath) -> io::Result<()> {
-    for entry in filesystem.read_dir(path)? {
-        let child = entry.name.to_str().and_then(|name| path.child(name).ok());
-        match child.filter(|_| entry.kind == Kind::Directory) {
-            Some(child) => remove_empty_tree(filesystem, &child)?,
-            None => return Err(io::ErrorKind::DirectoryNotEmpty.into()),
+    let mut directories = vec![path.clone()];
+    let mut looked = 0;
+    while let Some(directory) = directories.get(looked).cloned() {
+        looked += 1;
+        for entry in filesystem.read_dir(&directory)? {
+            let child = entry
+                .name
+                .to_str()
+                .and_then(|name| directory.child(name).ok());
+            let child = child.filter(|_| entry.kind == Kind::Directory);
+            directories.push(child.ok_or(io::ErrorKind::DirectoryNotEmpty)?);
         }
     }
-    filesystem.remove_dir(path)
+    let mut innermost_first = directories.iter().rev();
+    innermost_first.try_for_each(|directory| filesystem.remove_dir(directory))
 }
 
-/// Empties every staged file of the library and keeps the names: that frees the space, and settling can
+/// Empties every staged file beneath `path` and keeps the names: that frees the space, and settling can
 /// still tell that they were never placed.
 pub(super) fn truncate_staged(filesystem: &dyn Filesystem, path: &RelPath) -> io::Result<()> {
     let Some(entries) = absent_as_none(filesystem.read_dir(path))? else {

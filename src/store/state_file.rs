@@ -148,6 +148,18 @@ pub fn set_aside(lock: &WriteLock<'_>, name: &str) -> Result<String, StoreError>
         Some((number, entry.kind))
     };
     let taken: BTreeMap<u64, Kind> = entries.iter().filter_map(numbered).collect();
+    let id_of = |name: &str| {
+        filesystem
+            .metadata(&layout::state_file(name))
+            .ok()
+            .map(|m| m.id)
+    };
+    if let Some(last) = taken.keys().last() {
+        let newest = format!("{prefix}{last}");
+        if id_of(&newest).is_some() && id_of(&newest) == id_of(name) {
+            return Ok(newest);
+        }
+    }
     let next = taken.keys().last().map_or(1, |last| last.saturating_add(1));
     let kept = format!("{prefix}{next}");
     lock.ensure_dirs(&layout::stage())?;

@@ -9,8 +9,8 @@ use super::plan::{Action, Outcome, SkillPlan, base_of};
 use super::report::FileReport;
 use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
-    Batch, Committed, Content, Context, Expected, Filesystem, Flush, Journal, RelPath, StoreError,
-    WriteLock, absent_as_none, layout, replacing,
+    Batch, Committed, Content, Context, Expected, Filesystem, Flush, Journal, Kind, RelPath,
+    StoreError, WriteLock, absent_as_none, layout, replacing,
 };
 
 /// What is to be done for a skill, and from what.
@@ -21,14 +21,6 @@ pub struct Planned {
     pub bundled: Option<BundledSkill>,
     /// The record before, without intents.
     pub before: Option<Record>,
-}
-
-/// A file of the state dir that is written with the batch, after the library.
-pub struct StateFile<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its content.
-    pub bytes: Vec<u8>,
 }
 
 /// How the ledger of a batch is written.
@@ -61,7 +53,6 @@ pub fn apply(
     tree: Option<&dyn Filesystem>,
     plans: &mut BTreeMap<String, Planned>,
     write: &LedgerWrite<'_>,
-    state_file: Option<&StateFile<'_>>,
 ) -> Result<Applied, StoreError> {
     let mut batch = Batch::new(lock, Flush::Filesystem);
     for (name, planned) in plans.iter_mut() {
@@ -76,15 +67,8 @@ pub fn apply(
             log::debug!("{name}: {e}");
         }
     }
-    if let Some(file) = state_file {
-        let target = layout::state_file(file.name);
-        if let Err(e) = batch.follow(&target, &Content::Bytes(&file.bytes), None) {
-            batch.discard();
-            return Err(e);
-        }
-    }
-    for planned in plans.values().filter(|planned| newly_deleted(planned)) {
-        note_deletions(&mut batch, lock.filesystem(), planned);
+    for planned in plans.values() {
+        flush_what_is_relied_on(&mut batch, lock.filesystem(), planned);
     }
     let with_records = |of: &dyn Fn(&str, &Planned) -> Option<Record>| {
         let mut ledger = write.ledger.clone();
@@ -201,45 +185,51 @@ fn bundled_directory(name: &SkillName) -> RelPath {
         .unwrap_or_else(|_| RelPath::root())
 }
 
-fn newly_deleted(planned: &Planned) -> bool {
-    let deleted = |record: &Record| {
-        let files = record.files.iter().flat_map(BTreeMap::values);
-        (
-            record.is_deleted(),
-            files.filter(|file| file.deleted).count(),
-        )
-    };
-    let before = planned.before.as_ref().map(deleted).unwrap_or_default();
-    planned
-        .plan
-        .record
-        .as_ref()
-        .map(deleted)
-        .unwrap_or_default()
-        != before
-}
-
-/// A deletion by the user is on flash before the ledger says so: else a cut could bring the file back
-/// beside a record that takes it for a new one.
-fn note_deletions(batch: &mut Batch<'_, '_>, filesystem: &dyn Filesystem, planned: &Planned) {
+/// What the user did is on flash before the ledger relies on it: else a cut could bring a deleted file back
+/// beside a record that takes it for a new one, or take away one that was adopted, which would read as deleted.
+fn flush_what_is_relied_on(
+    batch: &mut Batch<'_, '_>,
+    filesystem: &dyn Filesystem,
+    planned: &Planned,
+) {
     let Some(bundled) = &planned.bundled else {
         return;
     };
     let directory = skill_directory(&bundled.name);
-    batch.flush_names_of(layout::library());
-    let recorded = planned.plan.record.iter().flat_map(|record| &record.files);
-    let paths = recorded
-        .flat_map(BTreeMap::keys)
-        .map(|path| directory.join(path));
-    let parents: BTreeSet<RelPath> = paths
-        .map(|path| path.parent())
-        .chain([directory.clone()])
+    let before = planned.before.as_ref();
+    let after = planned.plan.record.as_ref();
+    let mut relied_on: Vec<RelPath> = Vec::new();
+    if after.is_some_and(Record::is_deleted) && !before.is_some_and(Record::is_deleted) {
+        relied_on.push(directory.join(&text_path()));
+    }
+    let file_before = |path: &RelPath| before.and_then(|record| record.files.as_ref()?.get(path));
+    let files = after.and_then(|record| record.files.as_ref());
+    for (path, record) in files.into_iter().flatten() {
+        if file_before(path) == Some(record) {
+            continue;
+        }
+        let full = directory.join(path);
+        if !record.deleted {
+            batch.flush_file(full.clone());
+        }
+        relied_on.push(full);
+    }
+    for (path, action) in &planned.plan.actions {
+        if matches!(action, Action::Confirm(_)) {
+            batch.flush_file(directory.join(path));
+            relied_on.push(directory.join(path));
+        }
+    }
+    let above: BTreeSet<RelPath> = relied_on
+        .iter()
+        .flat_map(RelPath::ancestors_from_top)
         .collect();
-    for parent in parents
-        .into_iter()
-        .filter(|parent| filesystem.metadata(parent).is_ok())
-    {
-        batch.flush_names_of(parent);
+    let is_there = |path: &RelPath| {
+        let found = filesystem.metadata(path);
+        found.is_ok_and(|found| found.kind == Kind::Directory)
+    };
+    for existing in above.into_iter().filter(is_there) {
+        batch.flush_names_of(existing);
     }
 }
 
@@ -250,6 +240,11 @@ fn confirm(
     reason: Option<&str>,
     files: &mut FileReport,
 ) {
+    if !committed.recorded && planned.plan.record != planned.before {
+        let reason = reason.unwrap_or("the ledger could not be written");
+        planned.plan.outcome = Outcome::Failed(format!("not or only in part written: {reason}"));
+        return;
+    }
     let Some(bundled) = &planned.bundled else {
         return;
     };

@@ -53,6 +53,8 @@ pub fn decide(bundled: Hash, user: UserText, record: Option<&Record>) -> Decisio
             return Decision::StaysDeleted;
         }
         (None, UserText::Absent) => return Decision::Copy,
+        // A cut came before the text: nothing was deleted.
+        (Some(record), UserText::Absent) if record.has_no_text() => return Decision::Copy,
         (Some(_), UserText::Absent) => return Decision::Deleted,
         (_, UserText::Blank(_)) => return Decision::Repair,
         (_, UserText::Text(hash)) => Some(hash),

@@ -139,7 +139,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Row 2: a name without record must not be taken by something else.
-    fn check_free(&mut self, name: &SkillName, text_is_absent: bool) -> Result<(), String> {
+    pub fn check_free(&mut self, name: &SkillName, text_is_absent: bool) -> Result<(), String> {
         let directory = observe::skill_directory(name);
         if text_is_absent && let Some(entry) = observe::foreign_content(self.filesystem, name)? {
             return Err(format!(

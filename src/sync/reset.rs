@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::apply::{LedgerWrite, Planned, StateFile, apply};
+use super::apply::{LedgerWrite, Planned, apply};
 use super::bundle::{Bundle, BundleState};
 use super::ledger::{self, Ledger, Record, base_path};
 use super::observe::{self, obstacle, skill_directory};
 use super::plan::{Action, Outcome, Present, plan_reset};
+use super::planner::Planner;
 use super::report::Failed;
 use super::run::{SkillSyncOptions, SyncError, check_library_root, settle};
 use crate::clock;
 use crate::store::{
     FileHasher, Filesystem, LinuxFilesystem, RelPath, StoreError, WriteLock, layout, state_file,
 };
-use crate::usage::Usage;
+use crate::usage::{LoadedUsage, Usage};
 
 /// Which skills to restore.
 #[derive(Debug, Clone)]
@@ -110,12 +111,20 @@ pub fn reset_tree(
         }
     };
     let mut hasher = FileHasher::default();
+    let mut planner = Planner::new(filesystem, bundle, &settled.ledger, options.engine)?;
     let mut plans = BTreeMap::new();
     for name in names {
         if plans.contains_key(&name) {
             continue;
         }
-        match plan_one(filesystem, bundle, &settled.ledger, &name, &mut hasher) {
+        match plan_one(
+            filesystem,
+            bundle,
+            &mut planner,
+            &settled.ledger,
+            &name,
+            &mut hasher,
+        ) {
             Ok(planned) => {
                 plans.insert(name, planned);
             }
@@ -123,15 +132,9 @@ pub fn reset_tree(
         }
     }
     let usage = Usage::load(filesystem);
-    let mut active = usage.usage.clone();
-    let woken: Vec<&String> = plans
-        .keys()
-        .filter(|name| active.activate(name, &now))
-        .collect();
-    let woken: Vec<String> = woken.into_iter().cloned().collect();
     let at_rest: Vec<String> = plans
         .iter()
-        .filter(|(name, planned)| is_at_rest(name, planned, &now) && !woken.contains(name))
+        .filter(|(name, planned)| is_at_rest(name, planned, &now) && usage.usage.is_active(name))
         .map(|(name, _)| name.clone())
         .collect();
     for name in at_rest {
@@ -141,28 +144,13 @@ pub fn reset_tree(
     if settled.unreadable && (forced || !plans.is_empty()) {
         state_file::set_aside(&lock, layout::LEDGER)?;
     }
-    if let Some(reason) = &usage.unreadable {
-        report
-            .problems
-            .push(format!("{} can't be read: {reason}", layout::USAGE));
-    }
-    let state_file = (!woken.is_empty()).then(|| StateFile {
-        name: layout::USAGE,
-        bytes: active.to_json(),
-    });
     let write = LedgerWrite {
         ledger: &settled.ledger,
         forced,
         keep_previous: !settled.unreadable,
         now: &now,
     };
-    let applied = apply(
-        &lock,
-        bundle.tree(),
-        &mut plans,
-        &write,
-        state_file.as_ref(),
-    )?;
+    let applied = apply(&lock, bundle.tree(), &mut plans, &write)?;
     report.problems.extend(applied.error);
     for (name, planned) in plans {
         match planned.plan.outcome {
@@ -170,15 +158,37 @@ pub fn reset_tree(
             _ => report.restored.push(name),
         }
     }
+    wake(&lock, usage, &mut report, &now);
     report.failed.sort_by(|a, b| a.name.cmp(&b.name));
     report.unchanged.sort();
     report.flushes = filesystem.flushes() - flushes;
     Ok(report)
 }
 
+/// Makes the restored skills active again.
+fn wake(lock: &WriteLock<'_>, loaded: LoadedUsage, report: &mut ResetReport, now: &str) {
+    if let Some(reason) = loaded.unreadable {
+        let name = layout::USAGE;
+        let problem = format!("{name} can't be read, lifecycle states stay as they are: {reason}");
+        return report.problems.push(problem);
+    }
+    let mut usage = loaded.usage;
+    let woken = report
+        .restored
+        .iter()
+        .filter(|name| usage.activate(name, now))
+        .count();
+    if woken > 0
+        && let Err(e) = state_file::write(lock, layout::USAGE, &usage.to_json(), false)
+    {
+        report.problems.push(e.to_string());
+    }
+}
+
 fn plan_one(
     filesystem: &dyn Filesystem,
     bundle: &Bundle,
+    planner: &mut Planner<'_>,
     ledger: &Ledger,
     name: &str,
     hasher: &mut FileHasher,
@@ -204,6 +214,10 @@ fn plan_one(
         }
     }
     let before = ledger.records.get(name).cloned();
+    if before.is_none() {
+        // Nor does a reset take a name that something else holds (row 2).
+        planner.check_free(&bundled.name, !present.contains_key(&observe::text_path()))?;
+    }
     let base = observe::base(filesystem, &base_path(&bundled.name), true, hasher)?;
     let plan = plan_reset(&bundled, before.as_ref(), &present, base);
     Ok(Planned {

@@ -101,7 +101,8 @@ fn config_advice(error: &std::io::Error) -> &'static str {
 /// Settles what a cut left, then brings the library up to date with the bundle.
 ///
 /// # Errors
-/// When nothing could be done; the library is as it was.
+/// When nothing could be done: no file of the library was written, but what an interrupted sync left may have
+/// been settled.
 pub fn sync_bundled_skills(options: &SkillSyncOptions) -> Result<SkillSyncReport, SyncError> {
     let bundle = Bundle::open(&options.bundled_skills_dir);
     let state = options.config_dir.join(layout::STATE);
@@ -199,11 +200,13 @@ fn sync_settled(
             keep_previous: !settled.unreadable,
             now,
         };
-        let applied = apply(lock, bundle.tree(), &mut plans, &write, None)?;
+        let applied = apply(lock, bundle.tree(), &mut plans, &write)?;
         report.files = applied.files;
         report.problems.extend(applied.error);
         let recorded = |name: &str| plans.get(name).is_some_and(|p| p.plan.record.is_some());
-        remove_orphaned_bases(lock, &recorded)?;
+        if let Err(e) = remove_orphaned_bases(lock, &recorded) {
+            report.problems.push(e.to_string());
+        }
     }
     let finished: BTreeSet<String> = report
         .merged
@@ -217,6 +220,9 @@ fn sync_settled(
             .kept_user
             .extend(kept.map(|path| format!("{name}/{path}")));
         let failed = matches!(planned.plan.outcome, Outcome::Failed(_));
+        if failed {
+            report.merged.retain(|merged| merged.name != name);
+        }
         if failed || !finished.contains(&name) {
             report.add(&name, planned.plan.outcome);
         }
@@ -252,7 +258,7 @@ pub(super) struct Settled {
     pub foreign: Vec<String>,
     /// Leftovers that can't be removed.
     pub problem: Option<String>,
-    /// The ledger on disk is missing or can't be read.
+    /// The ledger on disk is missing, or it or a record of it can't be read.
     pub must_write: bool,
     pub unreadable: bool,
 }

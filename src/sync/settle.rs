@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ledger::{Intent, Ledger, Pending, base_path, library_path};
+use super::ledger::{Intent, Ledger, Pending, Record, base_path, library_path};
 use super::observe::{skill_directory, text_path};
 use super::report::Merged;
-use crate::skill::SkillName;
+use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
     Context, FileHasher, Filesystem, Hash, RelPath, StoreError, WriteLock, is_staged, layout,
     leftovers, state_file, sweep,
@@ -64,7 +64,7 @@ impl Settlement {
             let mut written = BTreeSet::new();
             // Another name is not ours: this program writes no such.
             if let Ok(skill) = SkillName::try_from(name.as_str()) {
-                written = paths_written(filesystem, &skill, pending, &mut hasher)?;
+                written = paths_written(filesystem, &skill, &record, pending, &mut hasher)?;
                 settlement.note_directories(&skill, pending, &written);
                 let mut text = TextIntent {
                     filesystem,
@@ -108,9 +108,9 @@ impl Settlement {
             if intent.hash.is_none() && written.contains(path) {
                 self.thinned.insert(parent.clone());
             }
-            self.directories.insert(parent);
+            self.directories
+                .extend(directory.join(path).ancestors_from_top());
         }
-        self.directories.extend([layout::library(), directory]);
     }
 
     /// Decides over SKILL.md and its base, for a merge also whether it is finished; says whether the text
@@ -177,6 +177,13 @@ impl Settlement {
             let bytes = self.ledger.to_json(now);
             state_file::write(lock, layout::LEDGER, &bytes, keep_previous)?;
         }
+        if self.leftovers && !self.had_intents {
+            // A ledger that was renamed into place may not be on flash yet; the one before needs what is staged.
+            let (filesystem, state) = (lock.filesystem(), layout::state());
+            filesystem
+                .sync_dir(&state)
+                .during(filesystem, "flush", &state)?;
+        }
         if (self.leftovers || self.had_intents)
             && let Err(e) = sweep(lock)
         {
@@ -199,11 +206,14 @@ impl Settlement {
             }
             lock.place_staged(text)?;
         }
-        for base in &self.bases_to_place {
-            lock.place_staged(base)?;
-        }
-        for base in &self.bases_to_remove {
-            lock.remove(base)?;
+        // What stands in the way of a base makes its skill fail when it is planned, and no other.
+        let placed = self
+            .bases_to_place
+            .iter()
+            .map(|base| lock.place_staged(base));
+        let removed = self.bases_to_remove.iter().map(|base| lock.remove(base));
+        for error in placed.chain(removed).filter_map(Result::err) {
+            log::warn!("{error}");
         }
         for directory in &self.thinned {
             lock.remove_emptied(directory.clone());
@@ -278,21 +288,30 @@ impl TextIntent<'_> {
 }
 
 /// The paths that reached the library: they have the intended hash, or their staged name is gone. For a
-/// removal: the file is gone.
+/// removal: the file is gone. Of a past intent the staged names tell nothing; but a base is only placed after
+/// its text, and a new skill only as a whole.
 fn paths_written(
     filesystem: &dyn Filesystem,
     skill: &SkillName,
+    record: &Record,
     pending: &Pending,
     hasher: &mut FileHasher,
 ) -> Result<BTreeSet<RelPath>, StoreError> {
     let directory = skill_directory(skill);
+    let base_came = pending.is_past && {
+        let text = pending
+            .paths
+            .get(&text_path())
+            .and_then(|intent| intent.upstream_hash);
+        let base = hasher.hash(filesystem, &base_path(skill)).ok().flatten();
+        text.is_some() && base.map(|base| base.hash) == text
+    };
+    let was_new = record.has_no_text();
     let mut written = BTreeSet::new();
     for (path, intent) in &pending.paths {
         let target = directory.join(path);
         // What can't be read (a link put there since) is told by its staged name alone.
-        let now = hasher
-            .hash(filesystem, &target)
-            .map(|state| state.map(|state| state.hash));
+        let now = hasher.hash(filesystem, &target);
         let came = match (intent.hash, now) {
             // A file may have taken the place of a directory above it, or a directory its own.
             (None, Err(e)) => matches!(
@@ -300,7 +319,15 @@ fn paths_written(
                 std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory
             ),
             (None, Ok(now)) => now.is_none(),
-            (Some(hash), Ok(Some(now))) if now == hash => true,
+            // Where only the executable bit changes, the old file has the intended hash too.
+            (Some(hash), Ok(Some(now))) if now.hash == hash => {
+                now.metadata.is_executable() == intent.executable
+                    || pending.is_past
+                    || !is_staged(filesystem, &target)?
+            }
+            (Some(_), _) if pending.is_past => {
+                base_came && (was_new || path.as_str() == SKILL_FILE)
+            }
             (Some(_), _) => !is_staged(filesystem, &target)?,
         };
         if came {
@@ -313,7 +340,7 @@ fn paths_written(
 /// Names of the records that have intents, with what they intend; for people.
 #[must_use]
 pub fn interrupted(ledger: &Ledger) -> BTreeMap<&str, usize> {
-    let pending = |record: &super::ledger::Record| Some(record.pending.as_ref()?.paths.len());
+    let pending = |record: &Record| Some(record.pending.as_ref()?.paths.len());
     let records = ledger.records.iter();
     records
         .filter_map(|(name, record)| Some((name.as_str(), pending(record)?)))

@@ -26,7 +26,7 @@ pub struct Usage {
 pub struct LoadedUsage {
     /// The entries.
     pub usage: Usage,
-    /// Why the file can't be read; it counts as empty and is kept aside before it is replaced.
+    /// Why the file can't be read; it counts as empty.
     pub unreadable: Option<String>,
 }
 
@@ -66,6 +66,12 @@ impl Usage {
         state.and_then(Value::as_str).unwrap_or(ACTIVE)
     }
 
+    /// Whether a skill is active.
+    #[must_use]
+    pub fn is_active(&self, name: &str) -> bool {
+        self.state(name) == ACTIVE
+    }
+
     /// Skills that are read often and hardly used (seed §18.10, rule 3), with both counts.
     pub fn misleading(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         let counts = self.entries.iter().map(|(name, entry)| {
@@ -90,7 +96,7 @@ impl Usage {
 
     /// Makes a skill active again; says whether it was not.
     pub fn activate(&mut self, name: &str, now: &str) -> bool {
-        if self.state(name) == ACTIVE {
+        if self.is_active(name) {
             return false;
         }
         if let Some(Value::Object(entry)) = self.entries.get_mut(name) {

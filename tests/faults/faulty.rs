@@ -167,6 +167,12 @@ impl Filesystem for Faulty {
         self.inner.truncate(path)
     }
 
+    fn sync_file(&self, path: &RelPath) -> io::Result<()> {
+        self.state
+            .mutates(Needs::Nothing, format!("fsync {path}"))?;
+        self.inner.sync_file(path)
+    }
+
     fn sync_dir(&self, path: &RelPath) -> io::Result<()> {
         self.state
             .mutates(Needs::Nothing, format!("fsync {path}"))?;

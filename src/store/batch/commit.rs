@@ -38,7 +38,8 @@ impl Batch<'_, '_> {
                     return Err(e);
                 }
                 Err(ReplaceError::NotFlushed(e)) => {
-                    return Ok(self.give_up(journal, Progress::default(), e));
+                    let names = self.names_to_flush.clone();
+                    return Ok(self.give_up(journal, Progress::touching(names), e));
                 }
             }
         }
@@ -66,7 +67,10 @@ impl Batch<'_, '_> {
             }
         }
         self.sweep_quietly();
-        Ok(progress.done)
+        Ok(Committed {
+            recorded: true,
+            ..progress.done
+        })
     }
 
     /// Takes back everything staged; nothing was changed.
@@ -85,22 +89,25 @@ impl Batch<'_, '_> {
             let settled = (journal.settled)(&|_| true);
             self.stage_document(SETTLED, &settled)?;
         }
+        let whole = self.flush == Flush::Filesystem;
+        if whole && !(self.is_empty() && self.files_to_flush.is_empty()) {
+            return self.flush_filesystem();
+        }
         let filesystem = self.lock.filesystem();
+        for file in &self.files_to_flush {
+            absent_as_none(filesystem.sync_file(file)).during(filesystem, "flush", file)?;
+        }
+        for directory in &self.names_to_flush {
+            flush_directory(filesystem, directory)?;
+        }
         if self.is_empty() {
-            for directory in std::mem::take(&mut self.names_to_flush) {
-                flush_directory(filesystem, &directory)?;
-            }
+            self.names_to_flush.clear();
             return Ok(());
         }
-        match self.flush {
-            Flush::Filesystem => self.flush_filesystem(),
-            Flush::Files => {
-                for directory in self.directories.iter().rev() {
-                    flush_directory(filesystem, directory)?;
-                }
-                flush_directory(filesystem, &RelPath::root())
-            }
+        for directory in self.directories.iter().rev() {
+            flush_directory(filesystem, directory)?;
         }
+        flush_directory(filesystem, &RelPath::root())
     }
 
     fn flush_filesystem(&self) -> Result<(), StoreError> {
@@ -152,6 +159,7 @@ impl Batch<'_, '_> {
             Ok(()) => {
                 self.sweep_quietly();
                 Committed {
+                    recorded: true,
                     error: Some(error),
                     ..progress.done
                 }
@@ -202,8 +210,8 @@ fn intents_stand(error: StoreError) -> Committed {
     }
 }
 
+/// A directory that is gone has no names to lose: that of its parent tells, which is flushed too.
 fn flush_directory(filesystem: &dyn Filesystem, directory: &RelPath) -> Result<(), StoreError> {
-    filesystem
-        .sync_dir(directory)
-        .during(filesystem, "flush", directory)
+    absent_as_none(filesystem.sync_dir(directory)).during(filesystem, "flush", directory)?;
+    Ok(())
 }

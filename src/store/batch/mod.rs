@@ -81,6 +81,8 @@ pub struct Committed {
     pub changed: BTreeSet<RelPath>,
     /// Directories of the library, and files that follow, that could not be written; the rest went on.
     pub failed: BTreeMap<RelPath, StoreError>,
+    /// Whether the ledger says what was done; if not, its intents stand, or the one before does.
+    pub recorded: bool,
     /// What stopped the batch in its middle.
     pub error: Option<StoreError>,
 }
@@ -121,6 +123,7 @@ pub struct Batch<'l, 'fs> {
     /// Directories that are known to be there, down from the state dir.
     directories: BTreeSet<RelPath>,
     names_to_flush: BTreeSet<RelPath>,
+    files_to_flush: BTreeSet<RelPath>,
 }
 
 impl<'l, 'fs> Batch<'l, 'fs> {
@@ -135,6 +138,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
             groups: Vec::new(),
             followers: Vec::new(),
             directories: BTreeSet::new(),
+            files_to_flush: BTreeSet::new(),
             // A state dir that was just made must not vanish with a ledger that was reported durable.
             names_to_flush: lock.made_state().then(RelPath::root).into_iter().collect(),
         }
@@ -211,6 +215,11 @@ impl<'l, 'fs> Batch<'l, 'fs> {
     /// Names in this directory are flushed before the final ledger relies on them.
     pub fn flush_names_of(&mut self, directory: RelPath) {
         self.names_to_flush.insert(directory);
+    }
+
+    /// The data of this file, which somebody else wrote, is flushed before a ledger relies on it.
+    pub fn flush_file(&mut self, path: RelPath) {
+        self.files_to_flush.insert(path);
     }
 
     /// Takes back all that was staged beneath `directory`; for a skill whose staging failed.

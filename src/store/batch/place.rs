@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::{Action, Batch, Committed, Expected, Follower, Group, Step};
+use super::{Action, Batch, Committed, Expected, Follower, Group, Step, document};
 use crate::store::error::{Context, StoreError, absent_as_none, is_link};
 use crate::store::layout;
 use crate::store::path::RelPath;
 use crate::store::read::FileHasher;
 use crate::store::stage::remove_empty_tree;
+
+const NEW_ROOT: &str = "new-root";
 
 /// A batch in its step 3.
 #[derive(Default)]
@@ -212,20 +214,30 @@ impl Batch<'_, '_> {
     /// No base is better than the one of another text.
     fn follower_failed(&self, follower: &Follower, error: StoreError, progress: &mut Progress) {
         let target = &follower.target;
-        if follower.after.is_some() {
-            let _ = self.lock.remove(target);
+        if follower.after.is_some() && self.lock.remove(target).is_ok() {
             progress.touched.insert(target.parent());
         }
         progress.done.failed.insert(target.clone(), error);
     }
 
+    /// Makes the library root, or that of the bases. It is made elsewhere and renamed: a cut must not leave one
+    /// that belongs to the wrong owner.
     fn ensure_root(&self, root: &RelPath, progress: &mut Progress) -> Result<(), StoreError> {
-        if !progress.roots.contains(root) {
-            for made in self.lock.ensure_dirs(root)? {
-                progress.touched.insert(made.parent());
-            }
-            progress.roots.insert(root.clone());
+        if progress.roots.contains(root) {
+            return Ok(());
         }
+        let filesystem = self.lock.filesystem();
+        let there = absent_as_none(filesystem.metadata(root));
+        if there.during(filesystem, "examine", root)?.is_none() {
+            let made = layout::stage().join(&document(NEW_ROOT));
+            self.lock.ensure_dir(&made)?;
+            match filesystem.rename_new(&made, root) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                renamed => renamed.during(filesystem, "create", root)?,
+            }
+            progress.touched.insert(root.parent());
+        }
+        progress.roots.insert(root.clone());
         Ok(())
     }
 

@@ -312,6 +312,13 @@ impl Filesystem for LinuxFilesystem {
         Ok(())
     }
 
+    fn sync_file(&self, path: &RelPath) -> io::Result<()> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
+        let fd = without_atime(|extra| self.open_beneath(path, flags | extra, Mode::empty()))?;
+        self.count_flush();
+        Ok(fsync(&fd)?)
+    }
+
     fn sync_dir(&self, path: &RelPath) -> io::Result<()> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
         let fd = self.open_beneath(path, flags, Mode::empty())?;

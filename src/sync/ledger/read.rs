@@ -193,7 +193,15 @@ fn read_previous(
         log::warn!("{e}");
         None
     });
-    Ok(bytes.as_deref().map(parse))
+    Ok(bytes.as_deref().map(parse).map(|parsed| {
+        parsed.map(|mut parsed| {
+            let records = parsed.ledger.records.values_mut();
+            for pending in records.filter_map(|record| record.pending.as_mut()) {
+                pending.is_past = true;
+            }
+            parsed
+        })
+    }))
 }
 
 fn has_bases(filesystem: &dyn Filesystem) -> Result<bool, StoreError> {

@@ -178,6 +178,9 @@ pub struct Pending {
     /// For a merge: the engine that made the text.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
+    /// Read from a ledger that was replaced since: what was staged for it is gone, whatever became of it.
+    #[serde(skip)]
+    pub is_past: bool,
     /// Fields of other versions.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
@@ -212,13 +215,18 @@ impl Record {
         self.status == Some(Status::DeletedByUser)
     }
 
-    /// Whether there is nothing but an intent: such a record is none, if its text never came. What is
-    /// noted of its other files counts for nothing without a text.
+    /// Whether no text of this skill was ever written or found: only other files of it may have come.
+    #[must_use]
+    pub fn has_no_text(&self) -> bool {
+        self.origin_hash.is_none() && self.effective_hash.is_none() && self.status.is_none()
+    }
+
+    /// Whether there is nothing but an intent: such a record is none, if nothing of it came.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         let without_intent = Self {
             pending: None,
-            files: None,
+            files: self.files.clone().filter(|files| !files.is_empty()),
             ..self.clone()
         };
         without_intent == Self::default()
