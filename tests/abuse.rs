@@ -331,3 +331,41 @@ fn with_json_a_failure_is_a_document_too() {
     let run = board.run(&["--json", "sync"]).expect(1);
     assert!(run.json()["error"].as_str().unwrap().contains("version 2"));
 }
+
+#[test]
+fn bases_that_are_a_link_make_skills_fail_and_are_never_written_through() {
+    let board = Board::synced(&["foo"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let bases = board.state().join("bases");
+    fs::remove_dir_all(&bases).unwrap();
+    symlink(elsewhere.path(), &bases).unwrap();
+    board.skill("foo", &version("foo", 2));
+    let report = board.sync().expect(3).json();
+    assert!(failure(&report, "foo").contains("bases"), "{report}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn half_a_seed_in_an_empty_directory_is_completed() {
+    let board = Board::new();
+    board.skill("foo", &version("foo", 1));
+    board.bundle_file("foo/LICENSE.txt", "free");
+    fs::create_dir_all(board.user_path("foo")).unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "/dev/null", "-e", "trace=renameat2", "-e"]);
+    strace.arg("inject=renameat2:signal=SIGKILL:when=2");
+    strace.arg(env!("CARGO_BIN_EXE_aiden-skills"));
+    strace
+        .arg("--config-dir")
+        .arg(board.agent())
+        .arg("--bundled-dir")
+        .arg(board.bundle());
+    strace
+        .arg("sync")
+        .output()
+        .expect("strace, of the Debian package strace");
+    board.sync().expect(0);
+    assert_eq!(board.text("foo"), version("foo", 1));
+    assert_eq!(board.read("foo/LICENSE.txt"), "free");
+    board.assert_at_rest();
+}

@@ -321,3 +321,27 @@ fn hashes_in_a_rebuilt_record_are_those_of_the_base() {
     );
     assert_eq!(board.record("edited")["status"], "user_modified");
 }
+
+/// After a batch the ledger before is the one with the intents, and what was staged for them is swept.
+#[test]
+fn an_intent_of_the_ledger_before_that_did_not_come_true_is_not_taken_for_done() {
+    let board = Board::synced(&["foo"]);
+    let (old, new) = (version("foo", 1), version("foo", 2));
+    board.skill("foo", &new);
+    board.change_record("foo", |record| {
+        record["pending"] = json!({"paths": {"SKILL.md": {
+            "hash": common::hash(&new), "upstream_hash": common::hash(&new), "size": new.len()
+        }}});
+    });
+    fs::rename(
+        board.ledger_path(),
+        board.state().join(".bundled_manifest.json.prev"),
+    )
+    .unwrap();
+    fs::write(board.ledger_path(), "torn").unwrap();
+    assert_eq!(board.text("foo"), old);
+    let report = board.sync().expect(3).json();
+    assert_outcome(&report, "foo", "updated");
+    assert_eq!(board.text("foo"), new);
+    board.assert_at_rest();
+}

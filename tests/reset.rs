@@ -10,7 +10,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use common::{Board, assert_outcome, edited, hash, version};
 use serde_json::{Value, json};
@@ -312,4 +312,35 @@ fn a_blank_skill_is_restored() {
     board.run(&["reset", "foo", "--restore"]).expect(0);
     assert_shipped(&board, "foo", 1);
     assert_eq!(board.read(FILE), "a1");
+}
+
+#[test]
+fn the_usage_file_keeps_its_owner_and_mode() {
+    let board = Board::synced(&["foo"]);
+    let usage = board.state().join("usage.json");
+    common::write(
+        &usage,
+        r#"{"foo":{"state":"archived","view_count":3},"odd":5}"#,
+    );
+    std::os::unix::fs::chown(&usage, Some(1000), Some(1000)).unwrap();
+    fs::set_permissions(&usage, fs::Permissions::from_mode(0o600)).unwrap();
+    board.user_skill("foo", &edited("foo"));
+    board.run(&["reset", "foo", "--restore"]).expect(0);
+    let now = fs::metadata(&usage).unwrap();
+    assert_eq!((now.uid(), now.mode() & 0o7777), (1000, 0o600));
+    let usage: serde_json::Value = serde_json::from_slice(&fs::read(&usage).unwrap()).unwrap();
+    assert_eq!(usage["foo"]["state"], "active");
+    assert_eq!(usage["foo"]["view_count"], 3);
+    assert_eq!(usage["odd"], 5);
+}
+
+#[test]
+fn a_name_that_something_else_holds_is_left_alone() {
+    let board = Board::synced(&["foo"]);
+    board.skill("bar", &version("bar", 1));
+    board.skill("baz", &version("baz", 1));
+    board.user_file("bar/notes.txt", "mine");
+    board.user_file("elsewhere/SKILL.md", &version("baz", 7));
+    board.run(&["reset", "--all", "--restore"]).expect(3);
+    assert!(!board.exists("bar/SKILL.md") && !board.exists("baz"));
 }

@@ -65,11 +65,10 @@ impl Board {
                 let path = root.join(skill).join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(&path, content).unwrap();
-                let mode = if content.starts_with("#!") {
-                    0o755
-                } else {
-                    0o644
-                };
+                // One file differs between the bundles in nothing but this bit.
+                let executable =
+                    content.starts_with("#!") || (path.ends_with("bit.sh") && bundle == "newer");
+                let mode = if executable { 0o755 } else { 0o644 };
                 fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             }
         }

@@ -40,7 +40,12 @@ pub fn older() -> Skills {
             "alpha",
             skill(
                 "alpha",
-                &[("references/a.md", "a1"), ("references/gone.md", "g1")],
+                &[
+                    ("references/a.md", "a1"),
+                    ("references/gone.md", "g1"),
+                    ("LICENSE.txt", "before SKILL.md in byte order"),
+                    ("references/deep/er/d.md", "d1"),
+                ],
             ),
         ),
         (
@@ -51,6 +56,7 @@ pub fn older() -> Skills {
                     ("scripts/run.sh", "#!/bin/sh\necho 1\n"),
                     ("assets/x", "x"),
                     ("references/shape", "a file"),
+                    ("scripts/bit.sh", "echo\n"),
                     ("assets/shape/in.md", "in a directory"),
                 ],
             ),
@@ -148,6 +154,16 @@ pub fn scenarios() -> Vec<Scenario> {
     };
     vec![
         scenario("first seed", |_, _, _| {}, sync, (&[], &[])),
+        scenario(
+            "first seed into empty directories",
+            |board, _, _| {
+                for name in ["alpha", "beta", "fresh"] {
+                    fs::create_dir_all(board.library(name)).unwrap();
+                }
+            },
+            sync,
+            (&[], &[]),
+        ),
         scenario("update", used, sync, whole),
         scenario(
             "adoption",
