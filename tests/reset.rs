@@ -340,7 +340,7 @@ fn a_name_that_something_else_holds_is_left_alone() {
     board.skill("bar", &version("bar", 1));
     board.skill("baz", &version("baz", 1));
     board.user_file("bar/notes.txt", "mine");
-    board.user_file("elsewhere/SKILL.md", &version("baz", 7));
+    board.user_file("elsewhere/SKILL.md", version("baz", 7));
     board.run(&["reset", "--all", "--restore"]).expect(3);
     assert!(!board.exists("bar/SKILL.md") && !board.exists("baz"));
 }

@@ -66,6 +66,35 @@ pub fn user_skill(filesystem: &dyn Filesystem, name: &SkillName) -> Result<UserS
     }
 }
 
+/// Makes sure that a file is gone: a deletion is only believed if the nearest directory that is there could be
+/// read to its end, and does not name it.
+///
+/// # Errors
+/// What stands in the way, for people.
+pub fn confirm_absent(filesystem: &dyn Filesystem, path: &RelPath) -> Result<(), String> {
+    let mut path = path.clone();
+    while let Some((parent, name)) = path.split_last() {
+        let listed = absent_as_none(filesystem.read_dir(&parent));
+        // Nothing lies beneath a file.
+        if listed
+            .as_ref()
+            .is_err_and(|e| e.kind() == io::ErrorKind::NotADirectory)
+        {
+            return Ok(());
+        }
+        if let Some(entries) = listed.map_err(|e| obstacle(&parent, &e))? {
+            if entries.iter().any(|entry| entry.name == name) {
+                return Err(format!(
+                    "{path} is listed in its directory, but can't be found; check the file system"
+                ));
+            }
+            return Ok(());
+        }
+        path = parent;
+    }
+    Ok(())
+}
+
 /// What a directory of the library without SKILL.md has in it; `None` if nothing, or no such directory.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use super::observe;
 use super::plan::{Observed, Outcome, SkillPlan, files_follow, plan_skill, plan_stale};
 use crate::library::{self, Library};
 use crate::skill::SkillName;
-use crate::store::{Context, FileHasher, Filesystem, StoreError, absent_as_none, layout};
+use crate::store::{Context, FileHasher, Filesystem, RelPath, StoreError, absent_as_none, layout};
 
 /// Observes and plans skill by skill.
 pub(super) struct Planner<'a> {
@@ -135,6 +135,10 @@ impl<'a> Planner<'a> {
             base,
             engine: self.engine,
         });
+        for path in newly_deleted(&plan, record) {
+            let path = observe::skill_directory(&bundled.name).join(&path);
+            observe::confirm_absent(self.filesystem, &path)?;
+        }
         Ok((plan, bundled))
     }
 
@@ -161,4 +165,25 @@ impl<'a> Planner<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Paths in the skill that the plan records as deleted by the user, and that were not so before.
+fn newly_deleted(plan: &SkillPlan, before: Option<&Record>) -> Vec<RelPath> {
+    let Some(after) = &plan.record else {
+        return Vec::new();
+    };
+    let mut deleted = Vec::new();
+    if after.is_deleted() && !before.is_some_and(Record::is_deleted) {
+        deleted.push(observe::text_path());
+    }
+    let was_deleted = |path: &RelPath| {
+        let files = before.and_then(|record| record.files.as_ref());
+        files
+            .and_then(|files| files.get(path))
+            .is_some_and(|file| file.deleted)
+    };
+    let files = after.files.iter().flatten();
+    let new = files.filter(|(path, file)| file.deleted && !was_deleted(path));
+    deleted.extend(new.map(|(path, _)| path.clone()));
+    deleted
 }
