@@ -77,3 +77,23 @@ fn a_disk_that_gets_full_loses_nothing_and_keeps_no_temporary_files() {
         fail_everywhere(&scenario, Fault::FullFrom);
     }
 }
+
+#[test]
+fn a_file_is_only_taken_for_deleted_if_its_directory_can_be_read_to_its_end() {
+    let shipped = Board::new();
+    let bundles = ship_all(&shipped);
+    let board = Board::new();
+    assert!(board.sync(&bundles[0]).is_whole());
+    std::fs::remove_file(board.library("alpha/references/a.md")).unwrap();
+    let before = board.ledger().ledger;
+    let filesystem = board.filesystem(Fault::Unlistable("skills/alpha/references"));
+    let report = board.sync_with(&filesystem, &bundles[0]).unwrap();
+    assert_eq!(report.failed.len(), 1, "{report:?}");
+    assert!(
+        report.failed[0].error.contains("alpha/references"),
+        "{report:?}"
+    );
+    assert_eq!(board.ledger().ledger, before);
+    board.sync(&bundles[0]);
+    assert_ne!(board.ledger().ledger, before);
+}

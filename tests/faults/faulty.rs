@@ -22,6 +22,8 @@ pub enum Fault {
     FailFrom(u64, i32),
     /// All mutating calls from this one fail that need space; removing and renaming work.
     FullFrom(u64),
+    /// This directory can't be listed.
+    Unlistable(&'static str),
 }
 
 pub struct Faulty {
@@ -42,6 +44,7 @@ enum Needs {
     Nothing,
 }
 
+const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 impl Faulty {
@@ -109,6 +112,9 @@ impl Filesystem for Faulty {
 
     fn read_dir(&self, path: &RelPath) -> io::Result<Vec<DirEntry>> {
         self.state.alive()?;
+        if matches!(self.state.fault, Fault::Unlistable(directory) if directory == path.as_str()) {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
         self.inner.read_dir(path)
     }
 
