@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Board, assert_outcome, failure, version};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn during_a_sync(board: &Board, doing: impl FnOnce() + Send) -> Value {
         let sync = scope.spawn(|| {
             let mut strace = Command::new("strace");
             strace.args(["-f", "-o", "/dev/null", "-e", "trace=syncfs", "-e"]);
-            strace.arg("inject=syncfs:delay_enter=1500000:when=1");
+            strace.arg("inject=syncfs:delay_enter=2000000:when=1");
             strace.arg(env!("CARGO_BIN_EXE_aiden-skills"));
             strace.arg("--config-dir").arg(board.agent());
             strace.arg("--bundled-dir").arg(board.bundle());
@@ -69,7 +69,16 @@ fn during_a_sync(board: &Board, doing: impl FnOnce() + Send) -> Value {
                 .output()
                 .expect("strace, of the Debian package strace")
         });
-        thread::sleep(Duration::from_millis(700));
+        // The last thing that is staged before the first flush.
+        let staged = board.state().join("tmp/v1/ledger-settled.json");
+        let started = Instant::now();
+        while !staged.exists() {
+            assert!(
+                started.elapsed() < Duration::from_secs(60),
+                "nothing was staged"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
         doing();
         let output = sync.join().unwrap();
         serde_json::from_slice(&output.stdout).unwrap()
