@@ -82,42 +82,38 @@ impl FileHasher {
         filesystem: &dyn Filesystem,
         path: &RelPath,
     ) -> io::Result<Option<FileState>> {
-        let Some(mut file) = absent_as_none(filesystem.open(path))? else {
-            return Ok(None);
-        };
-        let metadata = file.metadata();
-        let (hash, len) = Hash::of_reader(&mut *file, &mut self.buffer)?;
-        Ok(Some(FileState {
-            hash,
-            metadata: Metadata { len, ..metadata },
+        let measured = self.hash_if(filesystem, path, |_| true)?;
+        Ok(measured.and_then(|measured| {
+            Some(FileState {
+                hash: measured.hash?,
+                metadata: measured.metadata,
+            })
         }))
     }
 
-    /// The same, but only for a file of `len` bytes; others cost one `fstat` and have none.
+    /// The same, but only for a file whose length is `wanted`; others cost one `fstat` and have no hash.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn hash_if_len(
+    pub fn hash_if(
         &mut self,
         filesystem: &dyn Filesystem,
         path: &RelPath,
-        lens: &[u64],
+        wanted: impl Fn(u64) -> bool,
     ) -> io::Result<Option<Measured>> {
         let Some(mut file) = absent_as_none(filesystem.open(path))? else {
             return Ok(None);
         };
-        let metadata = file.metadata();
-        if !lens.contains(&metadata.len) {
-            return Ok(Some(Measured {
-                hash: None,
-                metadata,
-            }));
+        let mut measured = Measured {
+            hash: None,
+            metadata: file.metadata(),
+        };
+        if wanted(measured.metadata.len) {
+            let (hash, len) = Hash::of_reader(&mut *file, &mut self.buffer)?;
+            measured.hash = Some(hash);
+            measured.metadata.len = len;
         }
-        let (hash, len) = Hash::of_reader(&mut *file, &mut self.buffer)?;
-        Ok(Some(Measured {
-            hash: Some(hash),
-            metadata: Metadata { len, ..metadata },
-        }))
+        Ok(Some(measured))
     }
 
     /// The buffer, for copying.
@@ -131,6 +127,6 @@ impl FileHasher {
 pub struct Measured {
     /// Of its bytes, if read.
     pub hash: Option<Hash>,
-    /// When it was opened.
+    /// When it was opened, but for `len`, which counts what was read.
     pub metadata: Metadata,
 }

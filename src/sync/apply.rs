@@ -10,7 +10,7 @@ use super::report::FileReport;
 use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
     Batch, Committed, Content, Context, Expected, Filesystem, Flush, Journal, Kind, RelPath,
-    StoreError, WriteLock, absent_as_none, layout, replacing,
+    StoreError, WriteLock, absent_as_none, layout, replacing, state_file,
 };
 
 /// What is to be done for a skill, and from what.
@@ -29,8 +29,8 @@ pub struct LedgerWrite<'a> {
     pub ledger: &'a Ledger,
     /// Whether it must be written even if no record changes.
     pub forced: bool,
-    /// Whether the present one is worth keeping as `.prev`.
-    pub keep_previous: bool,
+    /// Whether the present one can't be read: it is kept aside, not as `.prev`.
+    pub unreadable: bool,
     /// The time, RFC 3339.
     pub now: &'a str,
 }
@@ -97,12 +97,18 @@ pub fn apply(
     let journal = Journal {
         intent: intents.has_pending().then(|| intents.to_json(write.now)),
         settled: &|placed| settled(placed).to_json(write.now),
-        keep_previous: write.keep_previous,
+        keep_previous: !write.unreadable,
     };
     let journal = (write.forced || !unchanged).then_some(&journal);
     if journal.is_none() && batch.is_empty() {
         batch.discard();
         return Ok(Applied::default());
+    }
+    if write.unreadable
+        && let Err(e) = state_file::set_aside(lock, layout::LEDGER)
+    {
+        batch.discard();
+        return Err(e);
     }
     let committed = batch.commit(journal)?;
     let mut applied = Applied {

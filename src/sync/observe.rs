@@ -154,21 +154,14 @@ struct UserFiles<'a> {
 
 impl UserFiles<'_> {
     fn measure(&mut self, path: &RelPath, hasher: &mut FileHasher) -> Result<(), String> {
-        let recorded = self.recorded.get(path);
-        let bundled = self.bundled.get(path).map(|file| file.len);
-        let size = recorded.and_then(|record| record.size);
-        let lens: Vec<u64> = bundled.into_iter().chain(size).collect();
         let full = self.directory.join(path);
-        let hash = hasher.hash_if_len(self.filesystem, &full, &lens);
+        let bundled = self.bundled.get(path).map(|file| file.len);
+        let recorded = self.recorded.get(path);
+        let size = recorded.and_then(|record| record.size);
         // A record without a length tells nothing by the file's.
-        let unsized_record = recorded.is_some_and(|record| record.hash.is_some() && size.is_none());
-        let hash = match hash {
-            Ok(Some(measured)) if measured.hash.is_none() && unsized_record => {
-                hasher.hash_if_len(self.filesystem, &full, &[measured.metadata.len])
-            }
-            hash => hash,
-        };
-        match hash {
+        let any = recorded.is_some_and(|record| record.hash.is_some() && size.is_none());
+        let wanted = |len| any || bundled == Some(len) || size == Some(len);
+        match hasher.hash_if(self.filesystem, &full, wanted) {
             Ok(None) => {}
             Ok(Some(measured)) => {
                 let file = UserFile {

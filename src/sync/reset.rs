@@ -141,13 +141,10 @@ pub fn reset_tree(
         plans.remove(&name);
         report.unchanged.push(name);
     }
-    if settled.unreadable && (forced || !plans.is_empty()) {
-        state_file::set_aside(&lock, layout::LEDGER)?;
-    }
     let write = LedgerWrite {
         ledger: &settled.ledger,
         forced,
-        keep_previous: !settled.unreadable,
+        unreadable: settled.unreadable,
         now: &now,
     };
     let applied = apply(&lock, bundle.tree(), &mut plans, &write)?;

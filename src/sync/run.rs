@@ -190,14 +190,10 @@ fn sync_settled(
     let mut planner = Planner::new(filesystem, bundle, &settled.ledger, options.engine)?;
     let mut plans = planner.plan_all(&mut report.skipped_entries);
     if let Some(lock) = lock {
-        let forced = settled.must_write;
-        if forced && settled.unreadable {
-            state_file::set_aside(lock, layout::LEDGER)?;
-        }
         let write = LedgerWrite {
             ledger: &settled.ledger,
-            forced,
-            keep_previous: !settled.unreadable,
+            forced: settled.must_write,
+            unreadable: settled.unreadable,
             now,
         };
         let applied = apply(lock, bundle.tree(), &mut plans, &write)?;

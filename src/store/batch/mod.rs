@@ -79,7 +79,7 @@ pub struct Committed {
     pub placed: BTreeSet<RelPath>,
     /// Paths that somebody changed since the plan; left alone.
     pub changed: BTreeSet<RelPath>,
-    /// Directories of the library, and files that follow, that could not be written; the rest went on.
+    /// Directories of the library, and bases, that could not be written; the rest went on.
     pub failed: BTreeMap<RelPath, StoreError>,
     /// Whether the ledger says what was done; if not, its intents stand, or the one before does.
     pub recorded: bool,
@@ -107,7 +107,7 @@ struct Group {
     steps: Vec<Step>,
 }
 
-/// A base, or another file that follows the library's.
+/// A base: it follows the text that it stands for.
 struct Follower {
     target: RelPath,
     after: Option<RelPath>,
@@ -193,7 +193,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
         }
     }
 
-    /// Stages a file that is renamed after all of the library, if `after` was placed.
+    /// Stages a base: it is renamed after all of the library, if `after` was placed.
     ///
     /// # Errors
     /// As [`Batch::write`].

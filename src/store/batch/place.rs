@@ -106,21 +106,22 @@ impl Batch<'_, '_> {
                 ("replace", filesystem.rename(&from, target))
             }
             Action::Remove(_) => ("remove", filesystem.remove_file(target)),
-            Action::Confirm(_) => {
-                progress.done.placed.insert(target.clone());
-                return Ok(());
-            }
+            Action::Confirm(_) => ("confirm", Ok(())),
         };
         match acted {
-            Ok(()) if operation == "remove" => self.removed(&target.parent(), progress),
-            Ok(()) => {
-                progress.touched.insert(target.parent());
-            }
+            Ok(()) => {}
             Err(e) if somebody_else_acted(&e) => {
                 progress.done.changed.insert(target.clone());
                 return Ok(());
             }
             Err(e) => return Err(StoreError::new(filesystem, operation, target, e)),
+        }
+        match step.action {
+            Action::Write(_) => {
+                progress.touched.insert(target.parent());
+            }
+            Action::Remove(_) => self.removed(&target.parent(), progress),
+            Action::Confirm(_) => {}
         }
         progress.done.placed.insert(target.clone());
         Ok(())
@@ -189,12 +190,7 @@ impl Batch<'_, '_> {
     ) -> Result<(), StoreError> {
         let filesystem = self.lock.filesystem();
         let target = &follower.target;
-        let bases = layout::bases();
-        let root = if target.strip(&bases).is_some() {
-            bases
-        } else {
-            target.parent()
-        };
+        let root = layout::bases();
         self.ensure_root(&root, progress)?;
         let placed = self.missing_unit(target, &root).and_then(|unit| {
             let from = layout::staged(&unit);
