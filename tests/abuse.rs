@@ -105,6 +105,36 @@ fn a_deletion_while_a_sync_runs_stays_one() {
 }
 
 #[test]
+fn an_edit_while_a_sync_runs_is_neither_replaced_nor_removed() {
+    let board = Board::new();
+    for name in ["text", "replaced", "removed"] {
+        board.skill(name, &version(name, 1));
+        board.bundle_file(&format!("{name}/references/a.md"), "1");
+    }
+    board.sync().expect(0);
+    board.skill("text", &version("text", 2));
+    board.bundle_file("replaced/references/a.md", "2");
+    board.unship("removed/references/a.md");
+    let report = during_a_sync(&board, || {
+        board.user_skill("text", &version("text", 9));
+        board.user_file("replaced/references/a.md", "mine");
+        board.user_file("removed/references/a.md", "mine");
+    });
+    for name in ["text", "replaced", "removed"] {
+        let reason = failure(&report, name);
+        assert!(
+            reason.contains("changed while the sync ran"),
+            "{name}: {reason}"
+        );
+    }
+    board.sync().expect(0);
+    assert_eq!(board.text("text"), version("text", 9));
+    assert_eq!(board.read("replaced/references/a.md"), "mine");
+    assert_eq!(board.read("removed/references/a.md"), "mine");
+    board.assert_at_rest();
+}
+
+#[test]
 fn a_directory_deleted_while_a_sync_runs_does_not_come_back_in_part() {
     let board = Board::new();
     board.skill("foo", &version("foo", 1));
