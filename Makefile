@@ -1,19 +1,43 @@
 # `make help` tells what there is.
 CARGO ?= cargo
 CARGO_TARGET_DIR ?= target
-PROGRAM = $(CARGO_TARGET_DIR)/release/aiden-skills
 export CARGO_TARGET_DIR
 
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+TARGETS ?= aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf
+BOARD ?= armv7
+
+# What `install` takes. TARGET is one of TARGETS; empty, this machine. INIT: sysv, systemd, both or none.
+TARGET ?=
+PREFIX ?= /usr
+SYSCONFDIR ?= /etc
+INIT ?= sysv systemd
+BUNDLE ?= oem-skills
+BUNDLE_DIR ?= /oem/usr/share/aiden/skills
+PROGRAM = $(CARGO_TARGET_DIR)/release/aiden-skills
+BINARY ?= $(if $(TARGET),$(CARGO_TARGET_DIR)/$(TARGET)/release/aiden-skills,$(PROGRAM))
+# The program that checks the bundle, for this machine; empty: no check.
+LINT ?= $(PROGRAM)
+ASSETS ?= $(CARGO_TARGET_DIR)/assets
+INSTALL = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" SYSCONFDIR="$(SYSCONFDIR)" UNIT_DIR="$(UNIT_DIR)" INIT="$(INIT)" \
+	SYSV_SCRIPT="$(SYSV_SCRIPT)" BUNDLE="$(BUNDLE)" BUNDLE_DIR="$(BUNDLE_DIR)" BINARY="$(BINARY)" LINT="$(LINT)" \
+	ASSETS="$(ASSETS)" packaging/install.sh
+
 .DEFAULT_GOAL := help
-.PHONY: help build test demo fuzz man install-tools clean
+.PHONY: help build cross test demo fuzz man size install install-program install-bundle install-init install-docs \
+	dist deb vendor audit boot hil install-tools clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null || \
-	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 - \2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null || \
+	sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1 - \2/p' $(MAKEFILE_LIST)
 
 build: ## Build the program for this machine: target/release/aiden-skills
 	tests/tools/install.sh build
 	$(CARGO) build --locked --release
+
+cross: ## Build the static programs for the boards: target/TARGET/release/aiden-skills
+	tests/tools/install.sh cross $(TARGETS)
+	for target in $(TARGETS); do packaging/cross/build.sh $$target || exit; done
 
 test: install-tools ## Install what is needed and run everything that CI runs
 	tests/tools/test.sh
@@ -25,11 +49,56 @@ fuzz: install-tools ## Give each fuzz target a million inputs
 	tests/tools/fuzz.sh 1000000
 
 man: ## Make man pages and shell completions in target/assets
-	$(CARGO) run --locked --example generate -- $(CARGO_TARGET_DIR)/assets
+	$(CARGO) run --quiet --locked --example generate -- $(CARGO_TARGET_DIR)/assets
+
+size: cross ## Tell what takes the room in the boards' programs
+	packaging/size.sh $(TARGETS)
+
+install: install-program install-bundle install-init install-docs ## Install below DESTDIR: program, bundle, init files, man pages
+
+install-program: $(BINARY)
+	$(INSTALL) program
+
+install-bundle: $(filter $(PROGRAM),$(LINT))
+	$(INSTALL) bundle
+
+install-init:
+	$(INSTALL) init
+
+install-docs: $(ASSETS)/man/man1/aiden-skills.1
+	$(INSTALL) docs
+
+# Made where they are missing; whether they are up to date is for build, cross and man.
+$(CARGO_TARGET_DIR)/release/aiden-skills:
+	$(MAKE) build
+
+$(CARGO_TARGET_DIR)/%/release/aiden-skills:
+	$(MAKE) cross TARGETS=$*
+
+$(CARGO_TARGET_DIR)/assets/man/man1/aiden-skills.1:
+	$(MAKE) man
+
+dist: build man cross ## Make what a release hands out, in target/dist
+	packaging/dist.sh $(TARGETS)
+
+deb: build man cross ## Make Debian packages for the boards, in target/dist
+	packaging/deb/build.sh $(TARGETS)
+
+vendor: ## Put the crates into VENDOR/, for a build without network
+	packaging/vendor.sh .
+
+audit: install-tools ## Ask the advisory database about the crates; needs a network
+	packaging/deny.sh advisories
+
+boot: ## Start a virtual board with a console: BOARD=armv7 or aarch64
+	board/qemu/boot.sh $(BOARD)
+
+hil: ## Test the component on both virtual boards
+	board/qemu/hil.sh
 
 install-tools: ## Install what the tests need: Debian packages, and a cache outside of this tree
 	tests/tools/install.sh
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts VENDOR .cargo/config.toml

@@ -2,10 +2,11 @@
 # Installs what the tests need beyond Rust and make: Debian packages, the Agent Skills validator from PyPI in
 # a virtual environment, and three releases of the npm package openclaw (MIT), whose bundled skills stand for
 # three firmwares. Run it as often as you like: what is there already is left alone, and when nothing is
-# missing no network is needed. `install.sh build` sees only to what building needs.
+# missing no network is needed. `install.sh build` sees only to what building needs, `install.sh cross TARGET…` to
+# what building for the boards needs.
 #
 # What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
-#   venv/bin/agentskills           the validator
+#   venv/bin/agentskills           the validator; zig and cargo-zigbuild lie there too
 #   openclaw/<version>/skills/     the skills of a release
 set -euo pipefail
 
@@ -92,18 +93,28 @@ rust_components() {
     rustup component add "${missing[@]}" || die "install the Rust components ${missing[*]}"
 }
 
+# Where neither cross nor rustup has the boards' targets, the library is built from Debian's source of Rust.
+for_cross() {
+    local target
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv)
+    for target in "$@"; do
+        "$here/../../packaging/cross/build.sh" --route "$target" >/dev/null 2>&1 ||
+            missing+=(rustc-web cargo-web rust-web-src)
+    done
+}
+
 # Made again where it does not run, such as after an interrupted installation, or is of another list.
-validator() {
+python_environment() {
     local venv=$cache/venv
     if cmp -s "$here/requirements.txt" "$venv/requirements.txt" &&
         "$venv/bin/agentskills" --version >/dev/null 2>&1; then
         return
     fi
-    say "the Agent Skills validator, in $venv"
+    say "Python packages, in $venv"
     rm -rf "$venv"
     python3 -m venv "$venv"
     again "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-        -r "$here/requirements.txt" || die "skills-ref can't be installed; see above"
+        -r "$here/requirements.txt" || die "Python packages can't be installed; see above"
     "$venv/bin/agentskills" --version >/dev/null || die "skills-ref does not run"
     cp "$here/requirements.txt" "$venv/requirements.txt"
 }
@@ -131,18 +142,32 @@ openclaw() {
     done <"$here/openclaw.sha512"
 }
 
+# Two runs at once must not install into one place.
+lock_cache() {
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+}
+
 for_building
-if [ "${1:-}" = build ]; then
+case ${1:-} in
+build)
     debian_packages
     exit
-fi
+    ;;
+cross)
+    for_cross "${@:2}"
+    debian_packages
+    lock_cache
+    python_environment
+    exit
+    ;;
+esac
 for_testing
+for_cross aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf
 debian_packages
 rust_components
-mkdir -p "$cache"
-# Two runs at once must not install into one place.
-exec 9>"$cache/.lock"
-flock 9
-validator
+lock_cache
+python_environment
 openclaw
 say "all there, in $cache"
