@@ -16,8 +16,10 @@ BUNDLE ?= oem-skills
 BUNDLE_DIR ?= /oem/usr/share/aiden/skills
 PROGRAM = $(CARGO_TARGET_DIR)/release/aiden-skills
 BINARY ?= $(if $(TARGET),$(CARGO_TARGET_DIR)/$(TARGET)/release/aiden-skills,$(PROGRAM))
-# The program that checks the bundle, for this machine; empty: no check.
-LINT ?= $(PROGRAM)
+# The program that checks the bundle, for this machine; empty: no check. (make has a LINT of its own.)
+ifeq ($(origin LINT),default)
+LINT = $(PROGRAM)
+endif
 ASSETS ?= $(CARGO_TARGET_DIR)/assets
 INSTALL = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" SYSCONFDIR="$(SYSCONFDIR)" UNIT_DIR="$(UNIT_DIR)" INIT="$(INIT)" \
 	SYSV_SCRIPT="$(SYSV_SCRIPT)" BUNDLE="$(BUNDLE)" BUNDLE_DIR="$(BUNDLE_DIR)" BINARY="$(BINARY)" LINT="$(LINT)" \
@@ -52,6 +54,7 @@ man: ## Make man pages and shell completions in target/assets
 	$(CARGO) run --quiet --locked --example generate -- $(CARGO_TARGET_DIR)/assets
 
 size: cross ## Tell what takes the room in the boards' programs
+	tests/tools/install.sh size
 	packaging/size.sh $(TARGETS)
 
 install: install-program install-bundle install-init install-docs ## Install below DESTDIR: program, bundle, init files, man pages
@@ -79,15 +82,17 @@ $(CARGO_TARGET_DIR)/assets/man/man1/aiden-skills.1:
 	$(MAKE) man
 
 dist: build man cross ## Make what a release hands out, in target/dist
+	tests/tools/install.sh package
 	packaging/dist.sh $(TARGETS)
 
-deb: build man cross ## Make Debian packages for the boards, in target/dist
+deb: dist ## Make Debian packages for the boards, in target/dist
 	packaging/deb/build.sh $(TARGETS)
 
 vendor: ## Put the crates into VENDOR/, for a build without network
 	packaging/vendor.sh .
 
-audit: install-tools ## Ask the advisory database about the crates; needs a network
+audit: ## Ask the advisory database about the crates; needs a network
+	tests/tools/install.sh package
 	packaging/deny.sh advisories
 
 boot: ## Start a virtual board with a console: BOARD=armv7 or aarch64

@@ -1,0 +1,11 @@
+#!/bin/bash
+# boot.sh BOARD [OPTION…]: builds a virtual board if there is none yet and starts it with a console on this terminal.
+# Its /userdata stays from one start to the next; the options are those of run.sh.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
+
+board=${1:?armv7 or aarch64}
+[ -e "$CARGO_TARGET_DIR/boards/$board/userdata.img" ] || board/qemu/image.sh "$board"
+echo "The power switch: poweroff, or Ctrl-A X for a cut. Slot: ${*:2}"
+exec board/qemu/run.sh "$@"

@@ -1,0 +1,57 @@
+#!/bin/bash
+# run.sh BOARD [OPTION…] [-- QEMU-OPTION…]: starts a virtual board on this terminal: one core, 256 MB, no network,
+# and a clock that stands at 1970 when it starts.
+#
+#   --images DIR        where image.sh left the disks (target/boards/BOARD)
+#   --userdata FILE     the disk of /userdata (DIR/userdata.img)
+#   --slot a|b          the firmware that is booted (a)
+#   --append WORDS      more for the kernel's command line
+#   --no-oem            neither slot has its disk
+#   --write-protected   /userdata's disk refuses writes
+#   --clock TIME        what the clock says at start (1970-01-01T00:00:00)
+set -euo pipefail
+
+board=${1:?armv7 or aarch64}
+shift
+images='' userdata='' slot=a append='' oem=yes protection=off clock=1970-01-01T00:00:00
+while [ $# -gt 0 ]; do
+    case $1 in
+    --images) images=$2 && shift ;;
+    --userdata) userdata=$2 && shift ;;
+    --slot) slot=$2 && shift ;;
+    --append) append=$2 && shift ;;
+    --clock) clock=$2 && shift ;;
+    --no-oem) oem='' ;;
+    --write-protected) protection=on ;;
+    --) shift && break ;;
+    *)
+        echo "run: there is no option $1" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+images=${images:-${CARGO_TARGET_DIR:-target}/boards/$board}
+
+disks=()
+disk() { # NAME FILE READONLY
+    disks+=(-drive "if=none,id=$1,format=raw,file=$2,readonly=$3" -device "virtio-blk-device,drive=$1,serial=$1")
+}
+disk userdata "${userdata:-$images/userdata.img}" "$protection"
+disk tools "$images/tools.img" on
+if [ -n "$oem" ]; then
+    disk oem_a "$images/oem_a.img" on
+    disk oem_b "$images/oem_b.img" on
+fi
+
+case $board in
+armv7) machine=(qemu-system-arm -cpu cortex-a7) ;;
+aarch64) machine=(qemu-system-aarch64 -cpu cortex-a53) ;;
+*)
+    echo "run: there is no board $board: armv7 or aarch64" >&2
+    exit 2
+    ;;
+esac
+exec "${machine[@]}" -M virt -smp 1 -m 256 -nodefaults -display none -no-reboot -rtc "base=$clock" \
+    -serial mon:stdio -kernel "$images/kernel" -initrd "$images/initrd" \
+    -append "console=ttyAMA0 quiet panic=-1 aiden.slot_suffix=_$slot $append" "${disks[@]}" "$@"
