@@ -1,6 +1,7 @@
 //! Tells the program its target and revision, for `--version`.
 
 use std::env;
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -8,8 +9,13 @@ fn main() {
     println!("cargo::rustc-env=AIDEN_TARGET={target}");
     println!("cargo::rustc-env=AIDEN_REVISION={}", revision());
     println!("cargo::rerun-if-env-changed=AIDEN_REVISION");
-    println!("cargo::rerun-if-changed=.git/HEAD");
-    println!("cargo::rerun-if-changed=.git/refs/heads");
+    println!("cargo::rerun-if-changed=build.rs");
+    // One that is not there would have everything built again each time.
+    for path in [".git/HEAD", ".git/refs/heads"] {
+        if Path::new(path).exists() {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
 }
 
 /// The commit: told by a build that has no checkout, else asked of git.

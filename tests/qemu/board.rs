@@ -224,7 +224,7 @@ impl Running {
         let code = self.read_until(".");
         Answer {
             code: code.trim().parse().expect("an exit code"),
-            text: text.replace('\r', ""),
+            text: text.replace('\r', "").trim().to_owned(),
         }
     }
 

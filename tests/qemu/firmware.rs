@@ -2,7 +2,7 @@
 
 use crate::board::{Board, Machine, Slot};
 
-const EDIT: &str = "A line of the user's own.";
+const EDIT: &str = "A line that only the user wrote.";
 const NEXT: &str = "This line came with the next firmware.";
 
 /// Edits research, deletes ui-operator and one file of payment-confirm.

@@ -1,5 +1,8 @@
 //! Boots on which something is missing, full, read-only or broken: they go on, and say so.
 
+use std::fs;
+use std::os::unix::fs::FileExt;
+
 use crate::board::{Board, Machine, Running, Slot, image};
 use crate::disk::{debugfs, read_back_as_it_is};
 
@@ -83,8 +86,13 @@ pub fn a_write_protected_disk_is_left_as_it_is(machine: Machine) {
 
 pub fn a_file_system_that_cannot_be_mounted_is_left_alone(machine: Machine) {
     let board = Board::seeded(machine);
-    // The superblock's magic number.
-    debugfs_write(&board, "set_super_value magic 0");
+    // The superblock.
+    let disk = fs::OpenOptions::new()
+        .write(true)
+        .open(board.userdata())
+        .unwrap();
+    disk.write_all_at(&[0; 4096], 0).unwrap();
+    drop(disk);
     let before = image(&board);
     let mut running = board.boot(Slot::A).default("BOOT_LIMIT=3").start();
     assert_eq!(assert_boot_went_on(&mut running), 0);
