@@ -95,10 +95,12 @@ audit: ## Ask the advisory database about the crates; needs a network
 	tests/tools/install.sh package
 	packaging/deny.sh advisories
 
-boot: ## Start a virtual board with a console: BOARD=armv7 or aarch64
+boot: ## Start a virtual board with a console: BOARD=armv7, aarch64 or systemd
+	tests/tools/install.sh boards
 	board/qemu/boot.sh $(BOARD)
 
-hil: ## Test the component on both virtual boards
+hil: ## Test the component on the virtual boards
+	tests/tools/install.sh boards
 	board/qemu/hil.sh
 
 install-tools: ## Install what the tests need: Debian packages, and a cache outside of this tree
@@ -106,4 +108,5 @@ install-tools: ## Install what the tests need: Debian packages, and a cache outs
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf fuzz/target fuzz/corpus fuzz/artifacts VENDOR .cargo/config.toml
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
+	[ ! -e .git ] || rm -rf VENDOR .cargo/config.toml # A source tarball brings them.

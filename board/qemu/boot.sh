@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
 
-board=${1:?armv7 or aarch64}
+board=${1:?armv7, aarch64 or systemd}
 [ -e "$CARGO_TARGET_DIR/boards/$board/userdata.img" ] || board/qemu/image.sh "$board"
-echo "The power switch: poweroff, or Ctrl-A X for a cut. Slot: ${*:2}"
+echo "Shut down: poweroff. Cut the power: Ctrl-A X."
 exec board/qemu/run.sh "$@"

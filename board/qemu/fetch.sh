@@ -1,57 +1,91 @@
 #!/bin/bash
-# fetch.sh BOARD: gets Debian's kernel, static BusyBox and strace for a virtual board into
-# $AIDEN_CACHE/boards/BOARD, without touching the package architectures of this machine:
+# fetch.sh BOARD: gets what a virtual board needs from Debian into $AIDEN_CACHE/boards/BOARD, without touching the
+# package architectures of this machine. For armv7 and aarch64:
 #
 #   vmlinuz, modules/*.ko, modules/order   the kernel, and its modules in the order of loading
 #   busybox                                static
 #   tools/                                 strace and its C library
+#
+# For systemd, which boots the kernel of aarch64: root.tar, a root file system with systemd.
 set -euo pipefail
 
-board=${1:?armv7 or aarch64}
+board=${1:?armv7, aarch64 or systemd}
 cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}
 place=$cache/boards/$board
 modules=(virtio_mmio virtio_blk ext4 squashfs)
 
+die() {
+    printf 'fetch: %s\n' "$*" >&2
+    exit 1
+}
+
 case $board in
 armv7) architecture=armhf flavour=armmp ;;
-aarch64) architecture=arm64 flavour=arm64 ;;
-*)
-    echo "fetch: there is no board $board: armv7 or aarch64" >&2
-    exit 1
-    ;;
+aarch64 | systemd) architecture=arm64 flavour=arm64 ;;
+*) die "there is no board $board: armv7, aarch64 or systemd" ;;
 esac
 
-[ ! -e "$place/busybox" ] || exit 0
-printf 'fetch: kernel and BusyBox of the board %s\n' "$board"
+[ ! -e "$place" ] || exit 0
+printf 'fetch: what the board %s needs, from Debian\n' "$board"
 mkdir -p "$cache/boards"
 work=$(mktemp -d "$cache/boards/.$board-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debs" "$work/place/modules"
-options=(-q -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root
-    -o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture")
+mkdir -p "$work"/{lists/partial,cache/archives/partial,place}
+# An empty status: nothing counts as installed.
+touch "$work/status"
+options=(-q -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache"
+    -o APT::Sandbox::User=root -o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture")
 
 # Of foreign architectures the list of security updates is out of step now and then; the main list is enough.
-apt-get "${options[@]}" update >"$work/log" 2>&1 ||
-    apt-get "${options[@]}" update >"$work/log" 2>&1 || true
-kernel=$(apt-cache "${options[@]}" depends "linux-image-$flavour" | sed -n 's/^ *Depends: //p')
-if ! (cd "$work/debs" && apt-get "${options[@]}" download "$kernel" busybox-static strace libc6 >>"$work/log" 2>&1); then
-    cat "$work/log" >&2
-    echo "fetch: Debian's packages for $architecture can't be had; see above" >&2
-    exit 1
-fi
-for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$work/root"; done
+update_lists() {
+    apt-get "${options[@]}" update >"$work/log" 2>&1 || apt-get "${options[@]}" update >"$work/log" 2>&1 || true
+}
 
-version=${kernel#linux-image-}
-depmod -b "$work/root" "$version" 2>/dev/null
-modprobe -a -d "$work/root" -S "$version" --show-depends "${modules[@]}" |
-    sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
-    cp "$module" "$work/place/modules/"
-    echo "${module##*/}" >>"$work/place/modules/order"
-done
-cp "$work/root/boot/vmlinuz-$version" "$work/place/vmlinuz"
-mkdir "$work/place/tools"
-cp "$work/root/usr/bin/strace" "$work/place/tools/"
-cp "$work/root"/lib/*/{libc.so.6,ld-linux*} "$work/place/tools/"
-cp "$work/root/bin/busybox" "$work/place/busybox"
-rm -rf "$place"
+unpack() { # ROOT
+    local package
+    mkdir -p "$1"
+    for package in "$work"/cache/archives/*.deb; do dpkg-deb -x "$package" "$1"; done
+}
+
+no_packages() {
+    cat "$work/log" >&2
+    die "Debian's packages for $architecture can't be had; see above"
+}
+
+kernel_and_busybox() {
+    local kernel version module
+    kernel=$(apt-cache "${options[@]}" depends "linux-image-$flavour" | sed -n 's/^ *Depends: //p')
+    (cd "$work/cache/archives" && apt-get "${options[@]}" download "$kernel" busybox-static strace libc6) \
+        >>"$work/log" 2>&1 || no_packages
+    unpack "$work/root"
+    version=${kernel#linux-image-}
+    depmod -b "$work/root" "$version" 2>/dev/null
+    mkdir "$work/place/modules" "$work/place/tools"
+    modprobe -a -d "$work/root" -S "$version" --show-depends "${modules[@]}" |
+        sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
+        cp "$module" "$work/place/modules/"
+        echo "${module##*/}" >>"$work/place/modules/order"
+    done
+    cp "$work/root/boot/vmlinuz-$version" "$work/place/vmlinuz"
+    cp "$work/root/usr/bin/strace" "$work"/root/lib/*/{libc.so.6,ld-linux*} "$work/place/tools/"
+    cp "$work/root/bin/busybox" "$work/place/busybox"
+}
+
+# Unpacked only: no script of a package runs.
+root_with_systemd() {
+    apt-get "${options[@]}" -y --no-install-recommends --download-only install systemd systemd-sysv udev dash mount \
+        coreutils findutils grep sed >>"$work/log" 2>&1 || no_packages
+    unpack "$work/root"
+    rm -rf "$work"/root/usr/share/{doc,man,locale,info,perl*,zoneinfo,i18n} "$work"/root/usr/lib/*/{perl*,gconv} \
+        "$work/root/lib/udev/hwdb.d"
+    tar -C "$work/root" -cf "$work/place/root.tar" .
+}
+
+update_lists
+if [ "$board" = systemd ]; then
+    "$0" aarch64
+    root_with_systemd
+else
+    kernel_and_busybox
+fi
 mv "$work/place" "$place"

@@ -1,8 +1,10 @@
 #!/bin/bash
 # image.sh BOARD [DIR]: builds the disks of a virtual board in DIR (target/boards/BOARD), as a pipeline would: the
-# component by `make install`, no root needed.
+# component by `make install`, no root needed. BOARD is armv7 or aarch64, with BusyBox init, or systemd, which is
+# aarch64 with Debian's systemd.
 #
 #   kernel, initrd           Debian's kernel; BusyBox, its scripts and the component
+#   root.img                 of systemd: ext4 with Debian's packages and the component
 #   oem_a.img, oem_b.img     squashfs: this tree's bundle, and a next firmware's (see next_firmware)
 #   oem_a/, oem_b/           the same as directories
 #   userdata.img             empty ext4, for both slots
@@ -10,17 +12,18 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-board=${1:?armv7 or aarch64}
+board=${1:?armv7, aarch64 or systemd}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
 dir=${2:-$CARGO_TARGET_DIR/boards/$board}
-cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}/boards/$board
+boards=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}/boards
 userdata_size=64M
+root_size=256M
 
 case $board in
-armv7) target=armv7-unknown-linux-musleabihf ;;
-aarch64) target=aarch64-unknown-linux-musl ;;
+armv7) target=armv7-unknown-linux-musleabihf cache=$boards/armv7 ;;
+aarch64 | systemd) target=aarch64-unknown-linux-musl cache=$boards/aarch64 ;;
 *)
-    echo "image: there is no board $board: armv7 or aarch64" >&2
+    echo "image: there is no board $board: armv7, aarch64 or systemd" >&2
     exit 1
     ;;
 esac
@@ -36,35 +39,66 @@ next_firmware() {
     rm -r "$1/app-login"
 }
 
-squashfs() {
-    rm -f "$2"
+component() { # ROOT INIT
+    make --no-print-directory -s install DESTDIR="$1" TARGET="$target" INIT="$2"
+    mv "$1/oem" "$dir/oem_a"
+    mkdir -p "$1"/{oem,userdata,tools}
+}
+
+squashfs() { # DIRECTORY IMAGE
     mksquashfs "$1" "$2" -all-root -noappend -no-progress -quiet >/dev/null
+}
+
+ext4() { # IMAGE SIZE [FLAG…]
+    truncate -s "$2" "$1"
+    # 4 KiB blocks as on a large disk; nothing left to be initialised in the background.
+    mke2fs -q -t ext4 -b 4096 -m 0 -E lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "${@:3}" "$1"
+}
+
+initrd() { # ROOT
+    (cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$dir/initrd"
+}
+
+with_busybox() {
+    local root=$dir/root
+    cp -r board/qemu/rootfs "$root"
+    mkdir -p "$root"/{bin,dev,lib,proc,run,sbin,sys,tmp,usr/sbin,var/log}
+    ln -s /run "$root/var/run"
+    ln -s ../bin/busybox "$root/sbin/init"
+    install -m 0755 "$cache/busybox" "$root/bin/busybox"
+    cp -r "$cache/modules" "$root/lib/modules"
+    component "$root" sysv
+    initrd "$root"
+    rm -rf "$root"
+}
+
+with_systemd() {
+    local root=$dir/root first=$dir/first
+    mkdir -p "$root"/{dev,proc,run,sys} "$first"/{bin,dev,lib,root,sys}
+    tar -C "$root" -xf "$boards/systemd/root.tar" --no-same-owner
+    cp -r board/qemu/systemd/etc "$root"
+    install -m 0755 -t "$root/usr/bin" board/qemu/rootfs/usr/bin/*
+    : >"$root/etc/machine-id"
+    component "$root" systemd
+    systemctl --quiet --root="$root" enable aiden-skills.service agent.service board.service board-shell.service
+    systemctl --quiet --root="$root" mask getty-static.service serial-getty@ttyAMA0.service
+    ext4 "$dir/root.img" "$root_size" -d "$root"
+    install -m 0755 board/qemu/systemd/initrd-init "$first/init"
+    install -m 0755 "$cache/busybox" "$first/bin/busybox"
+    cp -r "$cache/modules" "$first/lib/modules"
+    initrd "$first"
+    rm -rf "$root" "$first"
 }
 
 rm -rf "$dir"
 mkdir -p "$dir"
-root=$dir/root
-cp -r board/qemu/rootfs "$root"
-mkdir -p "$root"/{bin,dev,lib,oem,proc,run,sbin,sys,tmp,tools,userdata,usr/sbin,var/log}
-ln -s /run "$root/var/run"
-ln -s ../bin/busybox "$root/sbin/init"
-install -m 0755 "$cache/busybox" "$root/bin/busybox"
-cp -r "$cache/modules" "$root/lib/modules"
-
-make --no-print-directory -s install DESTDIR="$root" TARGET="$target" INIT=sysv
-mv "$root/oem" "$dir/oem_a"
-mkdir "$root/oem"
+if [ "$board" = systemd ]; then with_systemd; else with_busybox; fi
 next_firmware "$dir/next"
 make --no-print-directory -s install-bundle DESTDIR="$dir/b" BUNDLE="$dir/next"
 mv "$dir/b/oem" "$dir/oem_b"
 rm -rf "$dir/b" "$dir/next"
-
 squashfs "$dir/oem_a" "$dir/oem_a.img"
 squashfs "$dir/oem_b" "$dir/oem_b.img"
 squashfs "$cache/tools" "$dir/tools.img"
-(cd "$root" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$dir/initrd"
 ln -s "$cache/vmlinuz" "$dir/kernel"
-# 4 KiB blocks as on a large disk; nothing left to be initialised in the background.
-truncate -s "$userdata_size" "$dir/userdata.img"
-mke2fs -q -t ext4 -b 4096 -m 0 -E lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "$dir/userdata.img"
-rm -rf "$root"
+ext4 "$dir/userdata.img" "$userdata_size"

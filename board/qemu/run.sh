@@ -1,6 +1,6 @@
 #!/bin/bash
-# run.sh BOARD [OPTION…] [-- QEMU-OPTION…]: starts a virtual board on this terminal: one core, 256 MB, no network,
-# and a clock that stands at 1970 when it starts.
+# run.sh BOARD [OPTION…] [-- QEMU-OPTION…]: starts a virtual board (armv7, aarch64 or systemd) on this terminal: one
+# core, 256 MB, no network, and a clock that stands at 1970 when it starts.
 #
 #   --images DIR        where image.sh left the disks (target/boards/BOARD)
 #   --userdata FILE     the disk of /userdata (DIR/userdata.img)
@@ -11,7 +11,7 @@
 #   --clock TIME        what the clock says at start (1970-01-01T00:00:00)
 set -euo pipefail
 
-board=${1:?armv7 or aarch64}
+board=${1:?armv7, aarch64 or systemd}
 shift
 images='' userdata='' slot=a append='' oem=yes protection=off clock=1970-01-01T00:00:00
 while [ $# -gt 0 ]; do
@@ -44,11 +44,17 @@ if [ -n "$oem" ]; then
     disk oem_b "$images/oem_b.img" on
 fi
 
+# Written to in each run, and the same at each start.
+if [ "$board" = systemd ]; then
+    disks+=(-drive "if=none,id=root,format=raw,file=$images/root.img,snapshot=on")
+    disks+=(-device "virtio-blk-device,drive=root,serial=root")
+fi
+
 case $board in
 armv7) machine=(qemu-system-arm -cpu cortex-a7) ;;
-aarch64) machine=(qemu-system-aarch64 -cpu cortex-a53) ;;
+aarch64 | systemd) machine=(qemu-system-aarch64 -cpu cortex-a53) ;;
 *)
-    echo "run: there is no board $board: armv7 or aarch64" >&2
+    echo "run: there is no board $board: armv7, aarch64 or systemd" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,6 @@
 #!/bin/bash
-# build.sh TARGET: builds the static release binary for TARGET, target/TARGET/release/aiden-skills (or below
-# $CARGO_TARGET_DIR), by one of three routes:
+# build.sh TARGET [FLAG…]: builds the static release binary for TARGET, target/TARGET/release/aiden-skills (or below
+# $CARGO_TARGET_DIR), by one of three routes. FLAGs are cargo's.
 #
 #   cross    `cross` and a container engine: its images hold compiler, C library and linker
 #   rustup   the standard library of rustup's target; zig is the C compiler and the linker
@@ -71,6 +71,22 @@ reproducible_flags() {
         "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 }
 
+# In a tree with its crates beside it (vendor.sh), those of the standard library are still to be found. Its source brings
+# them: cargo gets one directory of both.
+use_vendored() { # [VENDOR OF THE LIBRARY]
+    local directory=$PWD/VENDOR
+    grep -qsx 'directory = "VENDOR"' .cargo/config.toml || return 0
+    if [ $# -gt 0 ]; then
+        directory=$(realpath -m "$CARGO_TARGET_DIR/$target/vendored")
+        rm -rf "$directory"
+        mkdir -p "$directory"
+        ln -s -t "$directory" "$PWD"/VENDOR/*
+        ln -sf -t "$directory" "$1"/*
+        build+=(--config "source.vendored.directory=\"$directory\"")
+    fi
+    RUSTFLAGS+="--remap-path-prefix=$directory=/cargo/crates "
+}
+
 with_zig() {
     local python=$cache/venv/bin/python
     [ -x "$python" ] || die "zig is missing: run make install-tools"
@@ -85,7 +101,7 @@ if [ -n "$only_tell" ]; then
     echo "$route"
     exit
 fi
-build=(--locked --release --target "$target")
+build=(--locked --release --target "$target" "${@:2}")
 RUSTFLAGS=$(reproducible_flags)
 case $route in
 cross)
@@ -95,6 +111,7 @@ cross)
     ;;
 rustup)
     printf 'cross: %s with the standard library of rustup, linked by zig\n' "$target"
+    use_vendored
     export RUSTFLAGS
     with_zig zigbuild "${build[@]}"
     ;;
@@ -102,6 +119,7 @@ source)
     compiler=$(source_compiler) || die "there is no source of a compiler's library"
     printf 'cross: %s with the standard library from the source of %s, linked by zig\n' \
         "$target" "$("$compiler" --version)"
+    use_vendored "$("$compiler" --print sysroot)/lib/rustlib/src/rust/library/vendor"
     # A library from source brings no crt files; zig's are taken. RUSTC_BOOTSTRAP allows -Zbuild-std on stable.
     export PATH=${compiler%/*}:$PATH RUSTC_BOOTSTRAP=1 RUSTFLAGS="$RUSTFLAGS -C link-self-contained=no"
     with_zig zigbuild "${build[@]}" -Zbuild-std=std,panic_abort

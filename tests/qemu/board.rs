@@ -13,12 +13,14 @@ use tempfile::TempDir;
 use crate::disk::{self, Files};
 
 /// Emulation on a busy machine is slow; a board that hangs fails its test all the same.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     Armv7,
     Aarch64,
+    /// The aarch64 board with Debian's systemd in place of BusyBox.
+    Systemd,
 }
 
 impl Machine {
@@ -26,6 +28,7 @@ impl Machine {
         match self {
             Self::Armv7 => "armv7",
             Self::Aarch64 => "aarch64",
+            Self::Systemd => "systemd",
         }
     }
 }
@@ -175,6 +178,7 @@ impl Boot<'_> {
             }
         });
         let mut running = Running {
+            machine: self.board.machine,
             child,
             console,
             output: receiver,
@@ -199,6 +203,7 @@ pub struct Answer {
 
 /// A board that runs. Dropped, its power is cut.
 pub struct Running {
+    machine: Machine,
     child: Child,
     console: ChildStdin,
     output: Receiver<Vec<u8>>,
@@ -259,9 +264,15 @@ impl Running {
         assert_eq!(after[1], synced[1], "sectors");
     }
 
+    /// What the component said to the system log.
     pub fn log(&mut self) -> String {
-        // syslogd may be a little behind.
-        self.must("sleep 0.3; cat /var/log/messages")
+        match self.machine {
+            Machine::Systemd => self.must(
+                "journalctl --sync; journalctl --no-pager -o cat -t aiden-skills -t boot-sync",
+            ),
+            // syslogd may be a little behind.
+            _ => self.must("sleep 0.3; cat /var/log/messages"),
+        }
     }
 
     /// Shuts down as a person would.

@@ -10,6 +10,7 @@ mod disk;
 mod figures;
 mod firmware;
 mod hook;
+mod systemd;
 mod trouble;
 
 /// Makes each scenario a test on both boards.
@@ -40,6 +41,21 @@ on_both_boards! {
     hook::a_plain_directory_is_seeded_where_the_image_says_so,
     hook::started_again_or_twice_at_once_it_changes_nothing,
     figures::a_no_op_sync_is_measured,
+}
+
+mod with_systemd {
+    #[test]
+    fn the_sync_runs_after_the_mount_and_before_the_agent() {
+        super::systemd::the_sync_runs_after_the_mount_and_before_the_agent();
+    }
+    #[test]
+    fn a_mount_that_is_not_there_leaves_its_directory_empty() {
+        super::systemd::a_mount_that_is_not_there_leaves_its_directory_empty();
+    }
+    #[test]
+    fn the_defaults_file_switches_the_daemon_on() {
+        super::systemd::the_defaults_file_switches_the_daemon_on();
+    }
 }
 
 #[test]

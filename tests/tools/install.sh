@@ -3,11 +3,14 @@
 # a virtual environment, and three releases of the npm package openclaw (MIT), whose bundled skills stand for
 # three firmwares. Run it as often as you like: what is there already is left alone, and when nothing is
 # missing no network is needed. `install.sh build` sees only to what building needs, `install.sh cross TARGET…` to
-# what building for the boards needs.
+# what building for the boards needs, `install.sh boards` to what the virtual ones need, `install.sh package` to what
+# packages and releases need, and `install.sh size` to cargo-bloat.
 #
 # What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
 #   venv/bin/agentskills           the validator; zig and cargo-zigbuild lie there too
 #   openclaw/<version>/skills/     the skills of a release
+#   cargo-tools/bin/               cargo-deny, cargo-deb, cargo-cyclonedx
+#   boards/<board>/                kernel, BusyBox and strace of the virtual boards
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -69,6 +72,30 @@ for_testing() {
     # Only if npm does not run: one that came otherwise is as good.
     npm --version >/dev/null 2>&1 || missing+=(npm)
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv)
+    need qemu-arm-static qemu-user-static
+    need start-stop-daemon dpkg
+    for_packaging
+    for_boards
+}
+
+for_boards() {
+    need systemctl systemd
+    need qemu-system-arm qemu-system-arm
+    need qemu-system-aarch64 qemu-system-arm
+    need mksquashfs squashfs-tools
+    need mke2fs e2fsprogs
+    need debugfs e2fsprogs
+    need cpio cpio
+    need modprobe kmod
+    need depmod kmod
+    need dpkg-deb dpkg
+}
+
+for_packaging() {
+    need git git
+    need lintian lintian
+    need dpkg-deb dpkg
+    need readelf binutils
 }
 
 debian_packages() {
@@ -142,6 +169,30 @@ openclaw() {
     done <"$here/openclaw.sha512"
 }
 
+boards() {
+    local board
+    for board in armv7 aarch64 systemd; do "$here/../../board/qemu/fetch.sh" "$board"; done
+}
+
+# Without optimisation, which takes a third of the time to compile and is fast enough.
+cargo_tool() { # NAME VERSION [FLAG…]
+    local name=$1 version=$2 root=$cache/cargo-tools
+    if [ -x "$root/bin/$name" ] && grep -qF "\"$name $version " "$root/.crates.toml"; then
+        return
+    fi
+    say "$name $version"
+    CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0 CARGO_TARGET_DIR=$root/build again \
+        cargo install --quiet --locked --debug --root "$root" --version "$version" "${@:3}" "$name" ||
+        die "$name can't be compiled; see above"
+}
+
+cargo_tools() {
+    cargo_tool cargo-deny 0.20.2
+    cargo_tool cargo-deb 3.8.0 --no-default-features
+    cargo_tool cargo-cyclonedx 0.5.9
+    rm -rf "$cache/cargo-tools/build"
+}
+
 # Two runs at once must not install into one place.
 lock_cache() {
     mkdir -p "$cache"
@@ -162,6 +213,27 @@ cross)
     python_environment
     exit
     ;;
+boards)
+    for_boards
+    debian_packages
+    lock_cache
+    boards
+    exit
+    ;;
+package)
+    for_packaging
+    debian_packages
+    lock_cache
+    cargo_tools
+    exit
+    ;;
+size)
+    debian_packages
+    lock_cache
+    cargo_tool cargo-bloat 0.12.1 --no-default-features
+    rm -rf "$cache/cargo-tools/build"
+    exit
+    ;;
 esac
 for_testing
 for_cross aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf
@@ -170,4 +242,6 @@ rust_components
 lock_cache
 python_environment
 openclaw
+boards
+cargo_tools
 say "all there, in $cache"

@@ -1,54 +1,123 @@
 #!/bin/bash
-# All that CI runs, once everything is installed: `make test` calls it after tests/tools/install.sh. Stops at the first
-# kind of check that fails; of the tests, all are run. The last line sums them up.
+# All that CI runs, once everything is installed: `make test` calls it after tests/tools/install.sh. Two lanes at once,
+# for many steps keep one core busy only: `boards` makes the boards' programs and what is made of them, `machine` does
+# everything else. Each runs to its end or its first fault; what they print comes lane by lane. The last line sums the
+# tests up. `test.sh LANE` runs one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 fuzz_inputs=100000
 fuzz_seconds=30
+targets=(aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf)
+# One is enough: the compiler is the same for both.
+reproduced=armv7-unknown-linux-musleabihf
 
+export PATH=$PATH:${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}/venv/bin
+target=${CARGO_TARGET_DIR:-target}
 started=$SECONDS
 step() { printf '\n=== %s (after %d s)\n' "$*" $((SECONDS - started)); }
 
-scripts=(.ci/run examples/*.sh tests/tools/*.sh)
-target=${CARGO_TARGET_DIR:-target}
+scripts() {
+    shellcheck .ci/run examples/*.sh tests/tools/*.sh packaging/*.sh packaging/*/*.sh packaging/deb/scripts/* \
+        board/libexec/* board/init.d/* board/qemu/*.sh board/qemu/rootfs/init board/qemu/rootfs/etc/init.d/* \
+        board/qemu/rootfs/usr/bin/*
+}
 
-step "format"
-cargo fmt --check
-cargo fmt --check --manifest-path fuzz/Cargo.toml
+# The units name what is installed, so they are looked at where it is.
+units() {
+    local root
+    root=$(mktemp -d)
+    PREFIX=$root/usr SYSCONFDIR=$root/etc UNIT_DIR=$root/units BINARY=$target/debug/aiden-skills \
+        packaging/install.sh program init
+    systemd-analyze verify --man=no "$root"/units/*
+    for unit in "$root"/units/*.service; do
+        systemd-analyze security --offline=yes --threshold=30 --no-pager "$unit" | tail -n 1
+    done
+    rm -rf "$root"
+}
 
-step "scripts"
-shellcheck "${scripts[@]}"
+documents() {
+    cargo run --quiet --locked --example generate -- "$target/assets"
+    for file in man/man1/aiden-skills.1 man/man1/aiden-skills-sync.1 completions/aiden-skills completions/_aiden-skills \
+        completions/aiden-skills.fish; do
+        [ -s "$target/assets/$file" ] || { printf 'test: %s was not made\n' "$file" >&2; return 1; }
+    done
+    bash -n "$target/assets/completions/aiden-skills"
+}
 
-step "clippy"
-cargo clippy --locked --all-targets -- -D warnings
+lane_of_this_machine() {
+    step "format"
+    cargo fmt --check
+    cargo fmt --check --manifest-path fuzz/Cargo.toml
+    step "scripts"
+    scripts
+    step "clippy"
+    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked --test qemu -- -D warnings
+    step "documentation"
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+    step "demo"
+    cargo build --quiet --locked
+    demo=$(bash examples/demo.sh "$target/debug/aiden-skills" 2>&1) || { printf '%s\n' "$demo"; return 1; }
+    step "systemd units"
+    units
+    step "Yocto layer"
+    packaging/yocto/lint.sh
+    packaging/yocto/sources.sh
+    step "tests"
+    # The documentation's too.
+    cargo test --locked --doc
+    cargo test --locked --lib --bins --tests --no-fail-fast
+    step "fuzzing"
+    tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
+}
 
-step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+lane_of_the_boards() {
+    step "programs for the boards"
+    for one in "${targets[@]}"; do packaging/cross/build.sh "$one"; done
+    step "man pages and completions"
+    documents
+    step "program for this machine"
+    cargo build --quiet --locked --release
+    step "virtual boards"
+    board/qemu/hil.sh
+    step "what a release hands out"
+    tests/tools/dist_check.sh "${targets[@]}"
+    step "reproducible build"
+    packaging/cross/reproducible.sh "$reproduced"
+}
 
-step "fuzzing"
-tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
+case ${1:-} in
+machine)
+    lane_of_this_machine
+    exit
+    ;;
+boards)
+    lane_of_the_boards
+    exit
+    ;;
+esac
 
-step "man pages and completions"
-cargo run --quiet --locked --example generate -- "$target/assets"
-for file in man/man1/aiden-skills.1 man/man1/aiden-skills-sync.1 completions/aiden-skills completions/_aiden-skills \
-    completions/aiden-skills.fish; do
-    [ -s "$target/assets/$file" ] || { printf 'test: %s was not made\n' "$file" >&2; exit 1; }
-done
-bash -n "$target/assets/completions/aiden-skills"
-
-step "demo"
-cargo build --quiet --locked
-demo=$(bash examples/demo.sh "$target/debug/aiden-skills" 2>&1) || { printf '%s\n' "$demo"; exit 1; }
-
-step "tests"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+tests/tools/test.sh machine >"$logs/machine" 2>&1 </dev/null &
+machine=$!
+tests/tools/test.sh boards >"$logs/boards" 2>&1 </dev/null &
+boards=$!
 failed=0
-# The documentation's first, so that the run ends with tests even if there are none in it.
-cargo test --locked --doc 2>&1 | tee "$log" || failed=1
-cargo test --locked --lib --bins --tests --no-fail-fast 2>&1 | tee -a "$log" || failed=1
+ended() { # LANE PROCESS
+    local code=0
+    wait "$2" || code=$?
+    printf '\n##### lane %s\n' "$1"
+    cat "$logs/$1"
+    if [ "$code" != 0 ]; then
+        printf '\n##### lane %s FAILED (%d)\n' "$1" "$code"
+        failed=1
+    fi
+}
+ended machine "$machine"
+ended boards "$boards"
 
 step "done"
-awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed\n", passed, failed }' "$logs"/*
 exit "$failed"
