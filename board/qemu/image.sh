@@ -49,12 +49,6 @@ squashfs() { # DIRECTORY IMAGE
     mksquashfs "$1" "$2" -all-root -noappend -no-progress -quiet >/dev/null
 }
 
-ext4() { # IMAGE SIZE [FLAG…]
-    truncate -s "$2" "$1"
-    # 4 KiB blocks as on a large disk; nothing left to be initialised in the background.
-    mke2fs -q -t ext4 -b 4096 -m 0 -E lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "${@:3}" "$1"
-}
-
 initrd() { # ROOT
     (cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$dir/initrd"
 }
@@ -82,7 +76,9 @@ with_systemd() {
     component "$root" systemd
     systemctl --quiet --root="$root" enable aiden-skills.service agent.service board.service board-shell.service
     systemctl --quiet --root="$root" mask getty-static.service serial-getty@ttyAMA0.service
-    ext4 "$dir/root.img" "$root_size" -d "$root"
+    # mke2fs takes the owners that it sees: root's.
+    truncate -s "$root_size" "$dir/root.img"
+    fakeroot mke2fs -q -t ext4 -d "$root" -E root_owner=0:0 "$dir/root.img"
     install -m 0755 board/qemu/systemd/initrd-init "$first/init"
     install -m 0755 "$cache/busybox" "$first/bin/busybox"
     cp -r "$cache/modules" "$first/lib/modules"
@@ -101,4 +97,6 @@ squashfs "$dir/oem_a" "$dir/oem_a.img"
 squashfs "$dir/oem_b" "$dir/oem_b.img"
 squashfs "$cache/tools" "$dir/tools.img"
 ln -s "$cache/vmlinuz" "$dir/kernel"
-ext4 "$dir/userdata.img" "$userdata_size"
+# 4 KiB blocks as on a large disk; nothing left to be initialised in the background.
+truncate -s "$userdata_size" "$dir/userdata.img"
+mke2fs -q -t ext4 -b 4096 -m 0 -E lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "$dir/userdata.img"

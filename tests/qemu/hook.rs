@@ -63,6 +63,7 @@ pub fn a_mount_that_never_comes_leaves_its_directory_empty(machine: Machine) {
 
 pub fn a_plain_directory_is_seeded_where_the_image_says_so(machine: Machine) {
     let board = Board::new(machine);
+    let before = image(&board);
     let mut running = board
         .boot(Slot::A)
         .word("board.userdata=none")
@@ -73,6 +74,7 @@ pub fn a_plain_directory_is_seeded_where_the_image_says_so(machine: Machine) {
         "cmp /userdata/agent/skills/planner/SKILL.md /oem/usr/share/aiden/skills/planner/SKILL.md",
     );
     running.power_off();
+    assert!(image(&board) == before, "the disk has changed");
 }
 
 pub fn started_again_or_twice_at_once_it_changes_nothing(machine: Machine) {
