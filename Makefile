@@ -1,13 +1,15 @@
 # `make help` tells what there is.
 CARGO ?= cargo
 CARGO_TARGET_DIR ?= target
-export CARGO_TARGET_DIR
+export CARGO_TARGET_DIR AIDEN_CROSS_ROUTE
+ifneq ($(words $(CURDIR) $(CARGO_TARGET_DIR)),2)
+$(error make can't work where there is a blank in a path: $(CURDIR), $(CARGO_TARGET_DIR))
+endif
 
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 TARGETS ?= aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf
 BOARD ?= armv7
 
-# What `install` takes. TARGET is one of TARGETS; empty, this machine. INIT: sysv, systemd, both or none.
+# What `install` takes. TARGET is one of TARGETS; empty, this machine. INIT: sysv, systemd, both words or none.
 TARGET ?=
 PREFIX ?= /usr
 SYSCONFDIR ?= /etc
@@ -99,7 +101,7 @@ boot: ## Start a virtual board with a console: BOARD=armv7, aarch64 or systemd
 	tests/tools/install.sh boards
 	board/qemu/boot.sh $(BOARD)
 
-hil: ## Test the component on the virtual boards
+hil: cross ## Test the component on the virtual boards
 	tests/tools/install.sh boards
 	board/qemu/hil.sh
 

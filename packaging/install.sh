@@ -8,7 +8,7 @@ export LC_ALL=C
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 board=$here/../board
 
-: "${DESTDIR:=}" "${PREFIX:=/usr}" "${SYSCONFDIR:=/etc}" "${UNIT_DIR:=$PREFIX/lib/systemd/system}"
+: "${DESTDIR:=}" "${SOURCE_DATE_EPOCH:=}" "${PREFIX:=/usr}" "${SYSCONFDIR:=/etc}" "${UNIT_DIR:=$PREFIX/lib/systemd/system}"
 : "${BUNDLE_DIR:=/oem/usr/share/aiden/skills}" "${SYSV_SCRIPT:=S38aiden-skills}" "${INIT=sysv systemd}"
 
 die() {
@@ -16,13 +16,26 @@ die() {
     exit 1
 }
 
+# Scripts and units name these, and none of them quotes.
+case $PREFIX$SYSCONFDIR$UNIT_DIR in
+*[!A-Za-z0-9/._+-]*) die "only letters, digits and / . _ + - may be in PREFIX, SYSCONFDIR and UNIT_DIR" ;;
+esac
+case $SOURCE_DATE_EPOCH in
+*[!0-9]*) die "SOURCE_DATE_EPOCH is no number of seconds: $SOURCE_DATE_EPOCH" ;;
+esac
+root=/
+if [ -n "$DESTDIR" ]; then
+    DESTDIR=$(realpath -m -- "$DESTDIR")
+    root=${DESTDIR%/}/
+fi
+
 put() { # MODE FILE PATH
     install -D -m "$1" "$2" "$DESTDIR$3"
     dated "$3"
 }
 
 dated() { # PATH
-    if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then touch -h -d "@$SOURCE_DATE_EPOCH" "$DESTDIR$1"; fi
+    if [ -n "$SOURCE_DATE_EPOCH" ]; then touch -h -d "@$SOURCE_DATE_EPOCH" "$DESTDIR$1"; fi
 }
 
 # The scripts and units name /usr and /etc; an image may have them elsewhere.
@@ -39,35 +52,65 @@ program() {
     put 0755 "${BINARY:?}" "$PREFIX/bin/aiden-skills"
 }
 
-# What a sync would not take for part of a skill stays out of the image.
+# Directories with a SKILL.md, without what a sync would not take for part of a skill either.
 skill_files() {
-    find . \( -name '.aiden-*' -o -name .DS_Store -o -name Thumbs.db -o -name __pycache__ -o -name '*.pyc' \
-        -o -name '*.swp' -o -name '*~' \) -prune -o -type f -print
+    for skill in */SKILL.md; do
+        [ -f "$skill" ] || continue
+        find "./${skill%/SKILL.md}" \( -name '.aiden-*' -o -name .git -o -name .DS_Store -o -name Thumbs.db \
+            -o -name __pycache__ -o -name '*.pyc' -o -name '*.swp' -o -name '*~' \) -prune -o -type f -print || return
+    done
 }
 
-# Replaced as a whole: a skill that the bundle has no more must not stay in the image.
+# Replaced as a whole, once it is complete: a skill that the bundle has no more must not stay in the image.
 bundle() {
     [ -d "${BUNDLE:?}" ] || die "$BUNDLE is no directory of skills"
+    [ ! -e "$BUNDLE/SKILL.md" ] || die "$BUNDLE is one skill; name the directory that it lies in"
+    BUNDLE_DIR=${BUNDLE_DIR%/}
+    source=$(realpath -- "$BUNDLE")
+    place=$(realpath -m "$DESTDIR$BUNDLE_DIR")
+    case $BUNDLE_DIR/ in
+    *//* | */./* | */../*) die "BUNDLE_DIR must be a plain path, not $BUNDLE_DIR" ;;
+    /*/*/) ;;
+    *) die "BUNDLE_DIR is replaced as a whole, so it can't be $BUNDLE_DIR" ;;
+    esac
+    case $place in
+    "$root"*) ;;
+    *) die "$DESTDIR$BUNDLE_DIR leads out of $DESTDIR by a link" ;;
+    esac
+    case $source/ in
+    "$place"/*) die "$BUNDLE is what would be replaced" ;;
+    esac
     if [ -n "${LINT:-}" ]; then
-        "$LINT" lint "$BUNDLE" >&2 || die "$BUNDLE is not a bundle to ship; see above"
+        "$LINT" lint "$source" >&2 || die "$BUNDLE is not a bundle to ship; see above"
     else
         echo "install: $BUNDLE is not checked, for LINT names no program for this machine" >&2
     fi
-    case $BUNDLE_DIR in
-    /*/*) rm -rf "$DESTDIR$BUNDLE_DIR" ;;
-    *) die "BUNDLE_DIR is replaced as a whole, so it can't be $BUNDLE_DIR" ;;
-    esac
-    (cd "$BUNDLE" && skill_files) | sort | while read -r file; do
+    list=$(mktemp)
+    trap 'rm -f "$list"' EXIT
+    (cd "$source" && skill_files) >"$list" || die "$BUNDLE can't be read"
+    [ -s "$list" ] || die "there is no skill in $BUNDLE"
+    rm -rf "$place.new"
+    sort "$list" | while IFS= read -r file; do
         mode=0644
-        if [ -x "$BUNDLE/$file" ]; then mode=0755; fi
-        put "$mode" "$BUNDLE/$file" "$BUNDLE_DIR/${file#./}"
+        case $(stat -c %A "$source/$file") in *x*) mode=0755 ;; esac
+        put "$mode" "$source/$file" "$BUNDLE_DIR.new/${file#./}" || exit
     done
-    find "$DESTDIR$BUNDLE_DIR" -depth -type d | while read -r directory; do dated "${directory#"$DESTDIR"}"; done
+    rm -rf "$place"
+    mv "$place.new" "$place"
+    if [ -n "$SOURCE_DATE_EPOCH" ]; then
+        find "$place" -depth -type d -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
+    fi
 }
 
 init() {
     put_configured 0644 "$board/default/aiden-skills" "$SYSCONFDIR/default/aiden-skills"
+    if [ "$BUNDLE_DIR" != /oem/usr/share/aiden/skills ]; then
+        printf '\n# Where this image has its bundle.\nAIDEN_BUNDLED_SKILLS_DIR="%s"\n' "$BUNDLE_DIR" \
+            >>"$DESTDIR$SYSCONFDIR/default/aiden-skills"
+        dated "$SYSCONFDIR/default/aiden-skills"
+    fi
     put_configured 0755 "$board/libexec/boot-sync" "$PREFIX/libexec/aiden-skills/boot-sync"
+    put_configured 0644 "$board/libexec/settings" "$PREFIX/libexec/aiden-skills/settings"
     for system in $INIT; do
         case $system in
         sysv) put_configured 0755 "$board/init.d/S38aiden-skills" "$SYSCONFDIR/init.d/$SYSV_SCRIPT" ;;
@@ -75,8 +118,10 @@ init() {
             for unit in "$board"/systemd/*; do
                 put_configured 0644 "$unit" "$UNIT_DIR/${unit##*/}"
             done
+            put 0644 "$board/system-preset/50-aiden-skills.preset" \
+                "${UNIT_DIR%/*}/system-preset/50-aiden-skills.preset"
             ;;
-        *) die "there is no init system $system: sysv, systemd or both" ;;
+        *) die "there is no init system $system: sysv, systemd, or both words" ;;
         esac
     done
 }

@@ -62,7 +62,7 @@ kernel_and_busybox() {
     depmod -b "$work/root" "$version" 2>/dev/null
     mkdir "$work/place/modules" "$work/place/tools"
     modprobe -a -d "$work/root" -S "$version" --show-depends "${modules[@]}" |
-        sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
+        sed -n 's/^insmod \(.*\.ko\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
         cp "$module" "$work/place/modules/"
         echo "${module##*/}" >>"$work/place/modules/order"
     done

@@ -11,6 +11,8 @@
 #   tools.img                strace
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# What a caller's `make install` is told is not meant here.
+unset MAKEFLAGS MAKEOVERRIDES PREFIX SYSCONFDIR UNIT_DIR SYSV_SCRIPT BUNDLE BUNDLE_DIR INIT BINARY ASSETS LINT DESTDIR
 
 board=${1:?armv7, aarch64 or systemd}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
@@ -86,8 +88,16 @@ with_systemd() {
     rm -rf "$root" "$first"
 }
 
-rm -rf "$dir"
-mkdir -p "$dir"
+# Takes its place when it is whole.
+place=$dir
+[ ! -e "$place" ] || [ -e "$place/initrd" ] || [ -z "$(ls -A "$place")" ] || {
+    echo "image: $place holds something else; name another directory" >&2
+    exit 1
+}
+mkdir -p "$(dirname "$place")"
+dir=$(mktemp -d "$place-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+chmod 0755 "$dir"
 if [ "$board" = systemd ]; then with_systemd; else with_busybox; fi
 next_firmware "$dir/next"
 make --no-print-directory -s install-bundle DESTDIR="$dir/b" BUNDLE="$dir/next"
@@ -100,3 +110,5 @@ ln -s "$cache/vmlinuz" "$dir/kernel"
 # 4 KiB blocks as on a large disk; nothing left to be initialised in the background.
 truncate -s "$userdata_size" "$dir/userdata.img"
 mke2fs -q -t ext4 -b 4096 -m 0 -E lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "$dir/userdata.img"
+rm -rf "$place"
+mv "$dir" "$place"

@@ -17,6 +17,13 @@ if [ "${1:-}" = --route ]; then
     shift
 fi
 target=${1:?name a target, such as armv7-unknown-linux-musleabihf}
+case $target in
+aarch64-unknown-linux-musl | armv7-unknown-linux-musleabihf) ;;
+*)
+    echo "cross: there is no target $target: aarch64-unknown-linux-musl or armv7-unknown-linux-musleabihf" >&2
+    exit 1
+    ;;
+esac
 cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
 

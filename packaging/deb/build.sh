@@ -5,6 +5,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export LC_ALL=C
+# What a caller's `make install` is told is not meant here.
+unset MAKEFLAGS MAKEOVERRIDES PREFIX SYSCONFDIR UNIT_DIR SYSV_SCRIPT BUNDLE BUNDLE_DIR INIT BINARY ASSETS LINT DESTDIR
 umask 022
 
 die() {

@@ -207,30 +207,157 @@ fn a_mount_is_found_through_a_link() {
 }
 
 #[test]
-fn a_defaults_file_with_a_fault_costs_its_settings_only() {
+fn what_is_no_setting_in_the_defaults_file_is_not_executed() {
+    for line in [
+        "if",
+        "exit 0",
+        "set -e",
+        "set -u",
+        "exec true",
+        "while :; do sleep 1; done",
+        "PATH=/nowhere",
+        "IFS=abc",
+        "UID=1",
+        "'",
+        "\0\0\0",
+        "=",
+        "A-B=c",
+    ] {
+        let hook = Hook::new();
+        let program = format!("echo $MARK >{}; exit 3", hook.path("mark").display());
+        hook.program(&program);
+        hook.default(line);
+        hook.default("export MARK=\"two words\"\r");
+        assert_says(&hook.init("start"), "done in part");
+        assert_eq!(
+            fs::read_to_string(hook.path("mark")).unwrap(),
+            "two words\n",
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_defaults_file_that_blocks_or_is_missing_is_done_without() {
     let hook = Hook::new();
     hook.program("exit 0");
-    hook.default("BOOT_LIMIT=soon");
-    assert_says(&hook.boot_sync(&[]), "BOOT_LIMIT");
-    assert_says(&hook.boot_sync(&[]), "sync: done");
+    let defaults = hook.path("etc/default/aiden-skills");
+    fs::remove_file(&defaults).unwrap();
+    let start = || {
+        Command::new(hook.path("etc/init.d/S38aiden-skills"))
+            .arg("start")
+            .env("JOURNAL_STREAM", "0:0")
+            .env("USERDATA_IS_MOUNT", "no")
+            .output()
+            .unwrap()
+    };
+    assert_says(&start(), "sync: done");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&defaults)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_says(&start(), "sync: done");
+}
 
-    fs::write(hook.path("etc/default/aiden-skills"), "if\n").unwrap();
-    let run = Command::new(hook.path("etc/init.d/S38aiden-skills"))
-        .arg("start")
-        .env("JOURNAL_STREAM", "0:0")
-        .env("USERDATA_IS_MOUNT", "no")
-        .output()
-        .unwrap();
-    assert_says(&run, "has a fault and is not used");
-    assert_says(&run, "sync: done");
+#[test]
+fn a_limit_that_is_no_number_of_seconds_is_20() {
+    for limit in ["soon", "08", "-1", "5s", "99999999999999999999", "", "1 2"] {
+        let hook = Hook::new();
+        hook.program("exit 0");
+        hook.default(&format!("BOOT_LIMIT={limit}"));
+        let run = hook.boot_sync(&[]);
+        assert_says(&run, "taking 20");
+        assert_says(&run, "sync: done");
+    }
+}
 
-    fs::remove_file(hook.path("etc/default/aiden-skills")).unwrap();
-    let run = Command::new(hook.path("usr/libexec/aiden-skills/boot-sync"))
+#[test]
+fn settings_that_could_lead_to_another_place_stop_the_sync() {
+    for (lines, message) in [
+        (&["USERDATA=userdata"][..], "no absolute path"),
+        (&["USERDATA=/user data"], "has a blank"),
+        (&["USERDATA_IS_MOUNT=No"], "neither yes nor no"),
+        (
+            &[
+                "USERDATA_IS_MOUNT=yes",
+                "USERDATA=/proc",
+                "AIDEN_CONFIG_DIR=/data/agent",
+            ],
+            "not below USERDATA",
+        ),
+    ] {
+        let hook = Hook::new();
+        hook.program(&format!("touch {}", hook.path("ran").display()));
+        hook.default("USERDATA=/nowhere");
+        hook.default("BOOT_LIMIT=0");
+        for line in lines {
+            hook.default(line);
+        }
+        assert_says(&hook.init("start"), message);
+        assert!(!hook.path("ran").exists(), "{lines:?}");
+    }
+}
+
+#[test]
+fn the_library_is_where_the_mount_is() {
+    let hook = Hook::new();
+    hook.program(&format!(
+        "echo $AIDEN_CONFIG_DIR >{}",
+        hook.path("place").display()
+    ));
+    hook.default("USERDATA=/proc");
+    hook.default("USERDATA_IS_MOUNT=yes");
+    assert_says(&hook.init("start"), "sync: done");
+    assert_eq!(
+        fs::read_to_string(hook.path("place")).unwrap(),
+        "/proc/agent\n"
+    );
+}
+
+#[test]
+fn a_program_that_is_empty_or_no_program_is_said_to_be_none() {
+    let hook = Hook::new();
+    hook.program("");
+    let program = hook.path("usr/bin/aiden-skills");
+    fs::write(&program, "").unwrap();
+    assert_says(&hook.init("start"), "can't be run");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    assert_says(&hook.init("start"), "can't be run");
+}
+
+#[test]
+fn a_hook_that_is_told_to_end_ends_the_sync() {
+    let hook = Hook::new();
+    hook.program(&format!(
+        "echo $$ >{}; exec sleep 30",
+        hook.path("process").display()
+    ));
+    let mut boot_sync = Command::new(hook.path("usr/libexec/aiden-skills/boot-sync"))
         .env("JOURNAL_STREAM", "0:0")
-        .env("USERDATA_IS_MOUNT", "no")
-        .output()
+        .spawn()
         .unwrap();
-    assert_says(&run, "sync: done");
+    let process = loop {
+        thread::sleep(Duration::from_millis(50));
+        let text = fs::read_to_string(hook.path("process")).unwrap_or_default();
+        if text.ends_with('\n') {
+            break text.trim().to_owned();
+        }
+    };
+    let told = Command::new("kill")
+        .arg(boot_sync.id().to_string())
+        .status()
+        .unwrap();
+    assert!(told.success());
+    assert!(boot_sync.wait().unwrap().success());
+    let started = Instant::now();
+    while Path::new("/proc").join(&process).exists() {
+        assert!(started.elapsed() < Duration::from_secs(10), "it goes on");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
@@ -295,7 +422,22 @@ fn a_daemon_that_ends_at_once_is_no_success_but_no_failed_boot_either() {
 fn an_env_file_with_a_fault_costs_the_secrets_only() {
     let hook = Hook::new();
     hook.daemon();
-    fs::write(hook.path("env"), "if\n").unwrap();
+    fs::write(
+        hook.path("env"),
+        "sleep 100\nif\nexport AIDEN_TEST_KEY='kept'\nexit 1\n",
+    )
+    .unwrap();
+    assert_says(&hook.init("start"), "OK");
+    assert!(hook.notes().contains("key=kept"), "{}", hook.notes());
+    assert_says(&hook.init("stop"), "OK");
+    fs::remove_file(hook.path("env")).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(hook.path("env"))
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_says(&hook.init("start"), "OK");
     assert_says(&hook.init("stop"), "OK");
 }

@@ -9,7 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 fuzz_inputs=100000
 fuzz_seconds=30
 targets=(aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf)
-# One is enough: the compiler is the same for both.
+# One compiler for both, whatever rustup has; so one of them built again is enough.
+export AIDEN_CROSS_ROUTE=source
 reproduced=armv7-unknown-linux-musleabihf
 
 export PATH=$PATH:${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}/venv/bin

@@ -40,7 +40,7 @@ define AIDEN_SKILLS_INSTALL_TARGET_CMDS
 endef
 
 AIDEN_SKILLS_INIT_FILES_sysv = etc/init.d
-AIDEN_SKILLS_INIT_FILES_systemd = usr/lib/systemd/system
+AIDEN_SKILLS_INIT_FILES_systemd = usr/lib/systemd
 define AIDEN_SKILLS_INSTALL_INIT
 	$(TAR) -C $(@D) -cf - etc/default usr/libexec \
 		$(AIDEN_SKILLS_INIT_FILES_$(1)) | \
@@ -125,13 +125,9 @@ define AIDEN_SKILLS_INSTALL_INIT_SYSV
 	$(AIDEN_SKILLS_SWITCH_SERVE_ON)
 endef
 
-# Buildroot enables every unit that no preset names; SERVE is the switch.
 define AIDEN_SKILLS_INSTALL_INIT_SYSTEMD
 	$(call AIDEN_SKILLS_INSTALL_INIT,systemd)
 	$(AIDEN_SKILLS_SWITCH_SERVE_ON)
-	mkdir -p $(TARGET_DIR)/usr/lib/systemd/system-preset
-	echo "disable aiden-skills-serve.*" \
-		>$(TARGET_DIR)/usr/lib/systemd/system-preset/50-aiden-skills.preset
 endef
 
 ifeq ($(BR2_PACKAGE_AIDEN_SKILLS)$(BR_BUILDING),yy)

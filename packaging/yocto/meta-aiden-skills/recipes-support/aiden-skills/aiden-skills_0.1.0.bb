@@ -54,7 +54,7 @@ INITSCRIPT_NAME = "aiden-skills"
 INITSCRIPT_PARAMS = "start 38 S . stop 20 0 1 6 ."
 
 # The daemon's units, which nothing enables.
-FILES:${PN} += "${systemd_system_unitdir}"
+FILES:${PN} += "${systemd_system_unitdir} ${systemd_unitdir}/system-preset"
 CONFFILES:${PN} = "${sysconfdir}/default/aiden-skills"
 
 BBCLASSEXTEND = "native"
