@@ -364,6 +364,7 @@ fn a_hook_that_is_told_to_end_ends_the_sync() {
 fn the_daemon_has_its_own_switch() {
     let hook = Hook::new();
     hook.daemon();
+    hook.default("USERDATA=/data/");
     hook.default("SERVE=no");
     assert_says(&hook.init("start"), "sync: done");
     assert!(!hook.notes().contains("serve"), "{}", hook.notes());
@@ -373,7 +374,7 @@ fn the_daemon_has_its_own_switch() {
     assert_says(&hook.init("start"), "OK");
     let notes = hook.notes();
     assert!(
-        notes.contains("--log syslog serve --http 127.0.0.1:8791 key=a secret"),
+        notes.contains("--log syslog serve --http 127.0.0.1:8791 in /data/agent key=a secret"),
         "{notes}"
     );
     assert_says(&hook.init("status"), "The daemon runs");

@@ -18,6 +18,7 @@ int main(int count, char **arguments) {
         fprintf(notes, "%s ", arguments[i]);
         serve |= strcmp(arguments[i], "serve") == 0;
     }
+    fprintf(notes, "in %s ", getenv("AIDEN_CONFIG_DIR"));
     fprintf(notes, "key=%s\n", getenv("AIDEN_TEST_KEY") ? getenv("AIDEN_TEST_KEY") : "");
     if (!serve) return 0;
     if (strcmp(arguments[count - 1], "fail") == 0) return 2;
