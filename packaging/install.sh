@@ -11,6 +11,8 @@ board=$here/../board
 : "${DESTDIR:=}" "${SOURCE_DATE_EPOCH:=}" "${PREFIX:=/usr}" "${SYSCONFDIR:=/etc}" "${UNIT_DIR:=$PREFIX/lib/systemd/system}"
 : "${BUNDLE_DIR:=/oem/usr/share/aiden/skills}" "${SYSV_SCRIPT:=S38aiden-skills}" "${INIT=sysv systemd}"
 
+BUNDLE_DIR=${BUNDLE_DIR%/}
+
 die() {
     echo "install: $*" >&2
     exit 1
@@ -65,7 +67,6 @@ skill_files() {
 bundle() {
     [ -d "${BUNDLE:?}" ] || die "$BUNDLE is no directory of skills"
     [ ! -e "$BUNDLE/SKILL.md" ] || die "$BUNDLE is one skill; name the directory that it lies in"
-    BUNDLE_DIR=${BUNDLE_DIR%/}
     source=$(realpath -- "$BUNDLE")
     place=$(realpath -m "$DESTDIR$BUNDLE_DIR")
     case $BUNDLE_DIR/ in
@@ -93,7 +94,7 @@ bundle() {
     sort "$list" | while IFS= read -r file; do
         mode=0644
         case $(stat -c %A "$source/$file") in *x*) mode=0755 ;; esac
-        put "$mode" "$source/$file" "$BUNDLE_DIR.new/${file#./}" || exit
+        put "$mode" "$source/$file" "$BUNDLE_DIR.new/${file#./}"
     done
     rm -rf "$place"
     mv "$place.new" "$place"

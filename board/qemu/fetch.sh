@@ -88,4 +88,5 @@ if [ "$board" = systemd ]; then
 else
     kernel_and_busybox
 fi
-mv "$work/place" "$place"
+# Another run may have been quicker.
+mv -T "$work/place" "$place" || [ -e "$place/vmlinuz" ] || [ -e "$place/root.tar" ]

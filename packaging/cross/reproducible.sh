@@ -74,7 +74,7 @@ say "builds $target in $copy"
 started=$SECONDS
 (
     umask 027
-    cd "$copy/some/tree"
+    cd "$copy/some/tree" || exit
     revision=$(git -C "$tree" rev-parse --short=12 HEAD)
     export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} AIDEN_CACHE=$cache AIDEN_REVISION=${AIDEN_REVISION:-$revision}
     export HOME=$copy/home CARGO_HOME=$copy/cargo CARGO_TARGET_DIR=$copy/built TZ=Asia/Kathmandu LC_ALL=C

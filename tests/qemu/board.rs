@@ -33,6 +33,9 @@ impl Machine {
     }
 }
 
+/// What `next_firmware` adds to the files that it changes.
+pub const NEXT: &str = "This line came with the next firmware.";
+
 /// Which firmware: `a` is this tree's bundle, `b` the next one's (`next_firmware` in `board/qemu/image.sh`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {

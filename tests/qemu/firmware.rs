@@ -1,9 +1,8 @@
 //! Boots, slot switches and rollbacks.
 
-use crate::board::{Board, Machine, Slot};
+use crate::board::{Board, Machine, NEXT, Slot};
 
 const EDIT: &str = "A line that only the user wrote.";
-const NEXT: &str = "This line came with the next firmware.";
 
 /// Edits research, deletes ui-operator and one file of payment-confirm.
 fn edit(board: &Board) {

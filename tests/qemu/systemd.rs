@@ -1,8 +1,6 @@
 //! The units, in a boot of Debian's systemd on the aarch64 board.
 
-use crate::board::{Board, Machine, Running, Slot};
-
-const NEXT: &str = "This line came with the next firmware.";
+use crate::board::{Board, Machine, NEXT, Running, Slot};
 
 #[track_caller]
 fn assert_sync_succeeded(running: &mut Running) {

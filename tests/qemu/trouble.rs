@@ -3,10 +3,8 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-use crate::board::{Board, Machine, Running, Slot, image};
+use crate::board::{Board, Machine, NEXT, Running, Slot, image};
 use crate::disk::{debugfs, read_back_as_it_is};
-
-const NEXT: &str = "This line came with the next firmware.";
 
 /// The agent was started soon, whatever became of the sync.
 #[track_caller]

@@ -68,6 +68,20 @@ installed_tree() { # TARGET
     grep -q '^-rwxr-xr-x usr/bin/aiden-skills ' "$work/022.first" || die "the program is not installed"
 }
 
+# An image without room for the bundle keeps the one that it has, and says so.
+no_room() {
+    mkdir "$work/small"
+    # shellcheck disable=SC2016 # for the inner shell to expand
+    quietly unshare --mount bash -euc '
+        mount -t tmpfs -o size=24k none "$1"
+        skills=$1/oem/usr/share/aiden/skills
+        mkdir -p "$skills/old"
+        echo old >"$skills/old/SKILL.md"
+        ! make --no-print-directory install-bundle DESTDIR="$1" || exit
+        [ "$(cd "$skills" && find . -type f)" = ./old/SKILL.md ]
+    ' bash "$work/small"
+}
+
 release_files() {
     quietly packaging/dist.sh "${targets[@]}"
     cp "$dist/SHA256SUMS" "$work/sums"
@@ -234,7 +248,8 @@ say "licences, versions and sources of the crates are as deny.toml has them"
 packaging/size.sh --limits "${targets[@]}"
 for target in "${targets[@]}"; do packaging/cross/reproducible.sh --look "$target"; done
 installed_tree "${targets[0]}"
-say "make install gives the same tree, whatever the umask, also when repeated"
+no_room
+say "make install gives the same tree, whatever the umask, also when repeated, and no half a bundle"
 release_files
 say "make dist gives the same bytes twice"
 source_tarball
