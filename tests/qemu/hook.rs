@@ -37,6 +37,16 @@ pub fn a_stuck_disk_holds_up_a_boot_no_longer_than_the_limit(machine: Machine) {
     assert!(board.files().below("agent/skill-state/tmp").0.is_empty());
 }
 
+pub fn without_a_system_log_the_kernels_has_what_happened(machine: Machine) {
+    let board = Board::new(machine);
+    let mut running = board.boot(Slot::A).word("board.syslog=none").start();
+    assert_eq!(running.sh("test -e /dev/log").code, 1);
+    let log = running.must("dmesg");
+    assert!(log.contains("aiden-skills: sync: done"), "{log}");
+    running.power_off();
+    assert_eq!(board.library().differences(&board.bundle(Slot::A)), [""; 0]);
+}
+
 pub fn a_mount_that_comes_late_is_waited_for(machine: Machine) {
     let board = Board::new(machine);
     let mut running = board.boot(Slot::A).word("board.userdata=late").start();

@@ -36,6 +36,7 @@ on_both_boards! {
     trouble::a_damaged_directory_costs_one_skill,
     trouble::a_torn_ledger_is_made_again,
     hook::a_stuck_disk_holds_up_a_boot_no_longer_than_the_limit,
+    hook::without_a_system_log_the_kernels_has_what_happened,
     hook::a_mount_that_comes_late_is_waited_for,
     hook::a_mount_that_never_comes_leaves_its_directory_empty,
     hook::a_plain_directory_is_seeded_where_the_image_says_so,
