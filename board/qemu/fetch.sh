@@ -4,7 +4,8 @@
 #
 #   vmlinuz, modules/*.ko, modules/order   the kernel, and its modules in the order of loading
 #   busybox                                static
-#   tools/                                 strace and its C library
+#   tools/                                 strace, for armv7 also those of UBI, and their C library
+#   tools/modules/*.ko, *.order            more modules, and for each of their uses those it takes, in that order
 #
 # For systemd, which boots the kernel of aarch64: root.tar, a root file system with systemd.
 set -euo pipefail
@@ -13,6 +14,8 @@ board=${1:?armv7, aarch64 or systemd}
 cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}
 place=$cache/boards/$board
 modules=(virtio_mmio virtio_blk ext4 squashfs)
+more_modules=(f2fs 'vfat nls_cp437 nls_ascii nls_utf8' loop)
+tools=(strace)
 
 die() {
     printf 'fetch: %s\n' "$*" >&2
@@ -20,12 +23,18 @@ die() {
 }
 
 case $board in
-armv7) architecture=armhf flavour=armmp ;;
+armv7)
+    architecture=armhf flavour=armmp
+    # Only this kernel of Debian's has NAND in memory.
+    more_modules+=('nandsim ubi ubifs lzo deflate zstd')
+    tools+=(ubiattach ubidetach ubimkvol)
+    ;;
 aarch64 | systemd) architecture=arm64 flavour=arm64 ;;
 *) die "there is no board $board: armv7, aarch64 or systemd" ;;
 esac
 
-[ ! -e "$place" ] || exit 0
+# Fetched by another version of this file, it is fetched again.
+! cmp -s "$0" "$place/fetched-by" || exit 0
 printf 'fetch: what the board %s needs, from Debian\n' "$board"
 mkdir -p "$cache/boards"
 work=$(mktemp -d "$cache/boards/.$board-XXXXXX")
@@ -52,22 +61,35 @@ no_packages() {
     die "Debian's packages for $architecture can't be had; see above"
 }
 
+take_modules() { # DIRECTORY ORDER MODULE…
+    local module
+    modprobe -a -d "$work/root" -S "$version" --show-depends "${@:3}" |
+        sed -n 's/^insmod \(.*\.ko\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
+        cp "$module" "$1/"
+        echo "${module##*/}" >>"$1/$2"
+    done
+}
+
 kernel_and_busybox() {
-    local kernel version module
+    local kernel version use tool packages=(busybox-static strace libc6)
+    [ "$board" != armv7 ] || packages+=(mtd-utils)
     kernel=$(apt-cache "${options[@]}" depends "linux-image-$flavour" | sed -n 's/^ *Depends: //p')
-    (cd "$work/cache/archives" && apt-get "${options[@]}" download "$kernel" busybox-static strace libc6) \
+    (cd "$work/cache/archives" && apt-get "${options[@]}" download "$kernel" "${packages[@]}") \
         >>"$work/log" 2>&1 || no_packages
     unpack "$work/root"
     version=${kernel#linux-image-}
     depmod -b "$work/root" "$version" 2>/dev/null
-    mkdir "$work/place/modules" "$work/place/tools"
-    modprobe -a -d "$work/root" -S "$version" --show-depends "${modules[@]}" |
-        sed -n 's/^insmod \(.*\.ko\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
-        cp "$module" "$work/place/modules/"
-        echo "${module##*/}" >>"$work/place/modules/order"
+    mkdir -p "$work/place/modules" "$work/place/tools/modules"
+    take_modules "$work/place/modules" order "${modules[@]}"
+    for use in "${more_modules[@]}"; do
+        # shellcheck disable=SC2086 # words
+        take_modules "$work/place/tools/modules" "${use%% *}.order" $use
     done
     cp "$work/root/boot/vmlinuz-$version" "$work/place/vmlinuz"
-    cp "$work/root/usr/bin/strace" "$work"/root/lib/*/{libc.so.6,ld-linux*} "$work/place/tools/"
+    for tool in "${tools[@]}"; do
+        cp "$(find "$work/root/usr" -path "*bin/$tool")" "$work/place/tools/"
+    done
+    cp "$work"/root/lib/*/{libc.so.6,ld-linux*} "$work/place/tools/"
     cp "$work/root/bin/busybox" "$work/place/busybox"
 }
 
@@ -88,5 +110,7 @@ if [ "$board" = systemd ]; then
 else
     kernel_and_busybox
 fi
+cp "$0" "$work/place/fetched-by"
+[ ! -e "$place" ] || mv "$place" "$work/before"
 # Another run may have been quicker.
-mv -T "$work/place" "$place" || [ -e "$place/vmlinuz" ] || [ -e "$place/root.tar" ]
+mv -T "$work/place" "$place" || cmp -s "$0" "$place/fetched-by"

@@ -8,12 +8,13 @@
 #   --append WORDS      more for the kernel's command line
 #   --no-oem            neither slot has its disk
 #   --write-protected   /userdata's disk refuses writes
+#   --record LOG        writes to /userdata's disk, and flushes, go to LOG too, in order (QEMU's blklogwrites)
 #   --clock TIME        what the clock says at start (1970-01-01T00:00:00)
 set -euo pipefail
 
 board=${1:?armv7, aarch64 or systemd}
 shift
-images='' userdata='' slot=a append='' oem=yes protection=off clock=1970-01-01T00:00:00
+images='' userdata='' slot=a append='' oem=yes protection=off record='' clock=1970-01-01T00:00:00
 while [ $# -gt 0 ]; do
     case $1 in
     --images) images=$2 && shift ;;
@@ -22,6 +23,7 @@ while [ $# -gt 0 ]; do
     --append) append=$2 && shift ;;
     --clock) clock=$2 && shift ;;
     --no-oem) oem='' ;;
+    --record) record=$2 && shift ;;
     --write-protected) protection=on ;;
     --) shift && break ;;
     *)
@@ -37,7 +39,19 @@ disks=()
 disk() { # NAME FILE READONLY
     disks+=(-drive "if=none,id=$1,format=raw,file=$2,readonly=$3" -device "virtio-blk-device,drive=$1,serial=$1")
 }
-disk userdata "${userdata:-$images/userdata.img}" "$protection"
+recorded_disk() { # NAME FILE LOG
+    disks+=(-blockdev "driver=file,filename=$2,node-name=file" -blockdev "driver=raw,file=file,node-name=raw")
+    disks+=(-blockdev "driver=file,filename=$3,node-name=log")
+    disks+=(-blockdev "driver=blklogwrites,file=raw,log=log,log-sector-size=512,node-name=recorded")
+    disks+=(-device "virtio-blk-device,drive=recorded,serial=$1,write-cache=on")
+}
+userdata=${userdata:-$images/userdata.img}
+if [ -n "$record" ]; then
+    : >"$record"
+    recorded_disk userdata "$userdata" "$record"
+else
+    disk userdata "$userdata" "$protection"
+fi
 disk tools "$images/tools.img" on
 if [ -n "$oem" ]; then
     disk oem_a "$images/oem_a.img" on

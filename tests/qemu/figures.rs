@@ -3,12 +3,11 @@
 use crate::board::{Board, Machine, Running, Slot};
 
 const RUNS: u32 = 20;
-const STRACE: &str = "/tools/ld-linux-*.so.* --library-path /tools /tools/strace";
+const STRACE: &str = "board-tool strace";
 
 pub fn a_no_op_sync_is_measured(machine: Machine) {
     let board = Board::seeded(machine);
     let mut running = board.boot(Slot::A).start();
-    running.must("mount -t squashfs -o ro $(board-disk tools) /tools");
     let sync = seconds(&mut running, "aiden-skills -q sync");
     let nothing = seconds(&mut running, "/bin/true");
     let peak_kib = peak_kib(&mut running);
