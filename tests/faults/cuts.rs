@@ -9,6 +9,7 @@ use crate::board::Board;
 use crate::judge::Undisturbed;
 use crate::scenario::{Firmwares, Scenario, scenarios, small};
 use crate::simulated::{Cut, Disk, Effort, History, MEDIA, Medium};
+use crate::table;
 
 const SEED: u64 = 20_261_201;
 
@@ -230,13 +231,10 @@ impl<'a> Examined<'a> {
 
 fn no_cut_harms(scenario: &Scenario, firmwares: &Firmwares, per_file: bool, effort: Effort) {
     let examined = Examined::new(scenario, firmwares, per_file);
-    let way = if per_file { ", file by file" } else { "" };
     for medium in MEDIA.into_iter().chain([Medium::Process]) {
         let tried = examined.try_all(medium, effort);
-        println!(
-            "power-loss: {}{way} | simulated {medium:?} | {} | {}",
-            scenario.name, tried.states, tried.violations
-        );
+        let medium = format!("simulated {medium}");
+        table::line(scenario.name, &medium, tried.states, tried.violations);
         assert!(
             tried.states > 5,
             "{}: too few states were seen",

@@ -4,6 +4,7 @@ use crate::board::{Board, sync};
 use crate::faulty::{Fault, Faulty};
 use crate::judge::Undisturbed;
 use crate::scenario::{Firmwares, scenarios};
+use crate::table;
 
 const EINTR: i32 = 4;
 const EIO: i32 = 5;
@@ -42,7 +43,7 @@ fn fail_everywhere(what: &str, fault: impl Fn(u64) -> Fault) {
             }
         }
     }
-    println!("power-loss: all operations | {what} | {tried} | 0");
+    table::line("every operation", &format!("simulated, {what}"), tried, 0);
 }
 
 fn check(

@@ -14,3 +14,5 @@ mod parity;
 mod random;
 mod scenario;
 mod simulated;
+#[path = "../common/table.rs"]
+mod table;

@@ -29,6 +29,18 @@ pub enum Medium {
     Posix,
 }
 
+impl std::fmt::Display for Medium {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Process => "kill of the process",
+            Self::Ext4 => "ext4",
+            Self::F2fs => "f2fs",
+            Self::Ubifs => "UBIFS",
+            Self::Posix => "POSIX",
+        })
+    }
+}
+
 pub const MEDIA: [Medium; 4] = [Medium::Ext4, Medium::F2fs, Medium::Ubifs, Medium::Posix];
 
 /// What became of a file that was not flushed.
