@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_methods)]
 
 mod board;
+#[path = "../common/chance.rs"]
+mod chance;
 mod cuts;
 mod errors;
 mod faulty;
