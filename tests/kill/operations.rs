@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::board::{Board, Workshop, copy_tree};
 use crate::calls::tear;
 use crate::common;
-use crate::firmware::small;
+use crate::firmware::{Firmware, small};
 use crate::rules;
 use crate::trace::Event;
 
@@ -40,8 +40,14 @@ impl Operation {
     }
 }
 
+/// From 1 to 2 everything happens; from 1 to 3 two files go, one of them with its directory.
 pub fn workshop() -> Workshop {
-    Workshop::new(vec![small(1), small(2)])
+    let more = |firmware: Firmware| firmware.file("alpha", "references/b.md", "b\n");
+    let mut less = more(small(1));
+    for (skill, path) in [("alpha", "references/b.md"), ("beta", "scripts/run.sh")] {
+        less.skills.get_mut(skill).unwrap().remove(path);
+    }
+    Workshop::new(vec![more(small(1)), more(small(2)), less])
 }
 
 /// The config dir itself is the image's business.
@@ -66,6 +72,11 @@ pub fn update() -> Operation {
     Operation::sync(seeded, 2)
 }
 
+/// Nothing else changes the names of the directories.
+pub fn removal() -> Operation {
+    Operation::sync(seeded, 3)
+}
+
 /// Someone copied the firmware's skills before there was a ledger.
 pub fn adoption() -> Operation {
     Operation {
@@ -76,6 +87,7 @@ pub fn adoption() -> Operation {
                 Event::Created("skills/alpha/SKILL.md".into()),
                 Event::Made("skills/alpha/references".into()),
                 Event::Created("skills/alpha/references/a.md".into()),
+                Event::Created("skills/alpha/references/b.md".into()),
                 Event::Made("skills/beta".into()),
                 Event::Created("skills/beta/SKILL.md".into()),
             ]
@@ -134,32 +146,58 @@ pub fn lost_library() -> Operation {
     )
 }
 
-fn deleted_by_the_user(workshop: &Workshop) -> Board<'_> {
-    let board = seeded(workshop);
-    fs::remove_dir_all(board.library().join("gamma")).unwrap();
-    fs::remove_file(board.library().join("beta/scripts/run.sh")).unwrap();
-    board
-}
-
-/// As nothing of the library is written, the document is flushed by itself, and so is each directory that lost a
-/// name.
-pub fn deletion() -> Operation {
+/// As nothing of the library is written, the document is flushed by itself, and so are the directory that lost
+/// a name and those above it.
+pub fn deletion_of_a_skill() -> Operation {
     Operation {
-        flushes: 5,
+        flushes: 3,
         user: || {
             vec![
                 Event::Unlinked("skills/gamma/SKILL.md".into()),
                 Event::RemovedDir("skills/gamma".into()),
-                Event::Unlinked("skills/beta/scripts/run.sh".into()),
             ]
         },
-        ..Operation::sync(deleted_by_the_user, 1)
+        ..Operation::sync(
+            |workshop| {
+                let board = seeded(workshop);
+                fs::remove_dir_all(board.library().join("gamma")).unwrap();
+                board
+            },
+            1,
+        )
     }
+}
+
+/// Of a skill of which something stays.
+pub fn deletion_of_a_text() -> Operation {
+    Operation {
+        user: || vec![Event::Unlinked("skills/gamma/SKILL.md".into())],
+        flushes: 4,
+        ..Operation::sync(|workshop| seeded_without(workshop, "gamma/SKILL.md"), 1)
+    }
+}
+
+pub fn deletion_of_a_file() -> Operation {
+    Operation {
+        user: || vec![Event::Unlinked("skills/beta/scripts/run.sh".into())],
+        flushes: 5,
+        ..Operation::sync(
+            |workshop| seeded_without(workshop, "beta/scripts/run.sh"),
+            1,
+        )
+    }
+}
+
+fn seeded_without<'w>(workshop: &'w Workshop, path: &str) -> Board<'w> {
+    let board = seeded(workshop);
+    fs::remove_file(board.library().join(path)).unwrap();
+    board
 }
 
 /// An edited text, a deleted skill, a deleted file.
 fn edited(workshop: &Workshop) -> Board<'_> {
-    let board = deleted_by_the_user(workshop);
+    let board = seeded_without(workshop, "beta/scripts/run.sh");
+    fs::remove_dir_all(board.library().join("gamma")).unwrap();
     let edit = common::edited("alpha");
     fs::write(board.library().join("alpha/SKILL.md"), edit).unwrap();
     board.run(1, &["sync"]).expect(0);

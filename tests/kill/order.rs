@@ -2,6 +2,7 @@
 //! changes, names before the record, the record before the report; and in how many flushes.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::os::unix::fs::chown;
 
 use crate::board::Workshop;
@@ -62,6 +63,11 @@ fn an_update_reaches_flash_in_order() {
 }
 
 #[test]
+fn a_removal_reaches_flash_in_order() {
+    assert_in_order(&operations::removal());
+}
+
+#[test]
 fn an_adoption_reaches_flash_in_order() {
     assert_in_order(&operations::adoption());
     assert_in_order(&operations::adoption_of_an_edit());
@@ -79,7 +85,9 @@ fn a_lost_library_comes_back_in_order() {
 
 #[test]
 fn a_deletion_is_recorded_in_order() {
-    assert_in_order(&operations::deletion());
+    assert_in_order(&operations::deletion_of_a_skill());
+    assert_in_order(&operations::deletion_of_a_text());
+    assert_in_order(&operations::deletion_of_a_file());
 }
 
 #[test]
@@ -97,6 +105,27 @@ fn a_reset_that_wakes_a_skill_reaches_flash_in_order() {
 fn a_ledger_is_rebuilt_in_order() {
     assert_in_order(&operations::rebuilt_from_the_one_before());
     assert_in_order(&operations::rebuilt_from_the_bases());
+}
+
+/// The record on flash has the hash of that text already: wherever a cut comes, the base is the right one or
+/// comes again.
+#[test]
+fn a_missing_base_is_written_without_intents_and_without_a_record() {
+    let workshop = workshop();
+    let start = seeded(&workshop);
+    fs::remove_file(start.state().join("bases/alpha/SKILL.md")).unwrap();
+    fs::write(start.state().join("bases/beta/SKILL.md"), "").unwrap();
+    let alone = ["alpha", "beta"]
+        .map(|name| format!("skill-state/bases/{name}/SKILL.md changes without an intent"));
+    let alone = alone.each_ref().map(String::as_str);
+    for flushing in BOTH_WAYS {
+        let board = start.fork("traced");
+        let traced = trace(&board, flushing, 1, &["sync"]).expect(&[0]);
+        assert_broken(&traced, &[], &alone, &format!("{flushing:?}"));
+        if flushing == Flushing::Whole {
+            assert_eq!(traced.flushes(), 2);
+        }
+    }
 }
 
 /// `count` skills with a file each.

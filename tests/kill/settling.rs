@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use crate::operations::{self, Operation, workshop};
 use crate::order::broken;
 use crate::rules;
-use crate::trace::{BOTH_WAYS, Flushing, trace, trace_until_killed};
+use crate::trace::{BOTH_WAYS, Event, Flushing, trace, trace_until_killed, trace_with_failure};
+use crate::tracer::Call;
 
 /// What is wrong in the program. A test names those that it meets, and fails when it no longer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,21 @@ impl Fault {
     }
 }
 
+fn is_rename(call: &Call) -> bool {
+    call.name.starts_with("rename")
+}
+
+/// All renames and flushes from the first rename on: before that nothing has changed for which a flush could
+/// come too late.
+fn points(calls: &[Call]) -> Vec<&Call> {
+    let at = |call: &&Call| !call.fails && (is_rename(call) || call.name.contains("sync"));
+    let calls = calls.iter().filter(at);
+    let points: Vec<&Call> = calls.skip_while(|call| !is_rename(call)).collect();
+    println!("{} calls", points.len());
+    assert!(!points.is_empty());
+    points
+}
+
 #[track_caller]
 fn assert_settled_in_order(operation: &Operation, faults: &[Fault]) {
     let workshop = workshop();
@@ -39,16 +55,7 @@ fn assert_settled_in_order(operation: &Operation, faults: &[Fault]) {
     let mut failed = Vec::new();
     for flushing in BOTH_WAYS {
         let whole = trace(&start.fork("whole"), flushing, firmware, arguments);
-        let renames = |name: &str| name.starts_with("rename");
-        let mut calls = whole.calls;
-        calls.retain(|call| !call.fails && (renames(&call.name) || call.name.contains("sync")));
-        // Before the first rename nothing has changed that a flush could come too late for.
-        let first = calls.iter().position(|call| renames(&call.name)).unwrap();
-        println!(
-            "{flushing:?}: {} calls to be killed before",
-            calls.len() - first
-        );
-        for call in &calls[first..] {
+        for call in points(&whole.calls) {
             let board = start.fork("killed");
             let mut events = trace_until_killed(&board, flushing, firmware, arguments, call);
             let settled = trace(&board, flushing, firmware, &["sync"]).expect(&[0, 3]);
@@ -80,6 +87,11 @@ fn an_update_killed_anywhere_is_settled_in_order() {
 }
 
 #[test]
+fn a_removal_killed_anywhere_is_settled_in_order() {
+    assert_settled_in_order(&operations::removal(), &[]);
+}
+
+#[test]
 fn an_adoption_killed_anywhere_is_settled_in_order() {
     assert_settled_in_order(
         &operations::adoption(),
@@ -106,7 +118,7 @@ fn a_lost_library_killed_anywhere_is_settled_in_order() {
 
 #[test]
 fn a_deletion_killed_anywhere_is_settled_in_order() {
-    assert_settled_in_order(&operations::deletion(), &[]);
+    assert_settled_in_order(&operations::deletion_of_a_skill(), &[]);
 }
 
 #[test]
@@ -119,4 +131,48 @@ fn a_reset_killed_anywhere_is_settled_in_order() {
 fn a_rebuilding_killed_anywhere_is_settled_in_order() {
     assert_settled_in_order(&operations::rebuilt_from_the_one_before(), &[]);
     assert_settled_in_order(&operations::rebuilt_from_the_bases(), &[]);
+}
+
+/// A run that fails in its middle keeps to the order as far as it comes; then a sync settles what it left.
+#[test]
+fn an_update_that_fails_anywhere_keeps_to_the_order_and_so_does_the_next() {
+    let workshop = workshop();
+    let Operation {
+        start, firmware, ..
+    } = operations::update();
+    let start = start(&workshop);
+    let mut found = BTreeSet::new();
+    let mut failed = Vec::new();
+    for flushing in BOTH_WAYS {
+        let whole = trace(&start.fork("whole"), flushing, firmware, &["sync"]);
+        for call in points(&whole.calls) {
+            // The first concerns one skill, the other stops the batch.
+            let errors = ["EIO", "ENOSPC"].into_iter();
+            for errno in errors.take(if is_rename(call) { 2 } else { 1 }) {
+                let board = start.fork("failed");
+                let mut events =
+                    trace_with_failure(&board, flushing, firmware, &["sync"], call, errno);
+                events.retain(|event| *event != Event::Reported);
+                let next = trace(&board, flushing, firmware, &["sync"]).expect(&[0]);
+                events.extend(next.events);
+                let mut broken = broken(&events, &[]);
+                // A base that could not be placed is gone; it comes back as any missing one.
+                broken.retain(|broken| !(errno == "EIO" && is_base_alone(broken)));
+                for broken in broken {
+                    match Fault::of(&broken, flushing) {
+                        Some(fault) => _ = found.insert(fault),
+                        None => failed.push(format!("{flushing:?}, {errno} of {call:?}: {broken}")),
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    let found: Vec<Fault> = found.into_iter().collect();
+    assert_eq!(found, [Fault::PlacedBases], "the faults that are known");
+}
+
+/// See the order of a missing base.
+fn is_base_alone(broken: &str) -> bool {
+    broken.starts_with("skill-state/bases/") && broken.ends_with(" changes without an intent")
 }

@@ -107,13 +107,44 @@ pub fn trace_until_killed(
     arguments: &[&str],
     call: &Call,
 ) -> Vec<Event> {
-    let kill = format!("inject={}:signal=SIGKILL:when={}", call.name, call.number);
-    let mut command = strace(board, flushing, &[&format!("trace={MUTATING}"), &kill]);
-    board.arguments(&mut command, firmware, arguments);
-    let output = run(&mut command);
+    let (events, output) = struck(board, flushing, firmware, arguments, call, "signal=SIGKILL");
     let signal = output.status.signal();
     assert_eq!(signal, Some(9), "it did not come to {call:?}: {output:?}");
-    read_log(board).1
+    events
+}
+
+/// What was done by a run for which `call` failed.
+pub fn trace_with_failure(
+    board: &Board<'_>,
+    flushing: Flushing,
+    firmware: usize,
+    arguments: &[&str],
+    call: &Call,
+    errno: &str,
+) -> Vec<Event> {
+    let error = format!("error={errno}");
+    let (events, output) = struck(board, flushing, firmware, arguments, call, &error);
+    let log = fs::read_to_string(log_file(board)).unwrap();
+    assert!(
+        log.contains("(INJECTED)"),
+        "it did not come to {call:?}: {output:?}"
+    );
+    events
+}
+
+fn struck(
+    board: &Board<'_>,
+    flushing: Flushing,
+    firmware: usize,
+    arguments: &[&str],
+    call: &Call,
+    deed: &str,
+) -> (Vec<Event>, Output) {
+    let inject = format!("inject={}:{deed}:when={}", call.name, call.number);
+    let mut command = strace(board, flushing, &[&format!("trace={MUTATING}"), &inject]);
+    board.arguments(&mut command, firmware, arguments);
+    let output = run(&mut command);
+    (read_log(board).1, output)
 }
 
 fn strace(board: &Board<'_>, flushing: Flushing, expressions: &[&str]) -> Command {
