@@ -151,6 +151,10 @@ impl Settlement {
             // It can reach the flash before its text, and would be taken for that of the last sync.
             base_is_new && text.origin != intent.upstream_hash
         };
+        if came {
+            // The interrupted run may have placed it and not flushed its name.
+            self.directories.extend(base.ancestors_from_top());
+        }
         if came && base_is_staged {
             self.bases_to_place.push(base);
         } else if base_now.is_some() && base_is_wrong {
@@ -171,18 +175,19 @@ impl Settlement {
         keep_previous: bool,
         now: &str,
     ) -> Result<Option<String>, StoreError> {
+        if self.leftovers || self.had_intents {
+            // The ledger that was read may have been renamed into place and not be on flash yet. What it intends must
+            // not change before, and the one before it needs what is staged.
+            let (filesystem, state) = (lock.filesystem(), layout::state());
+            filesystem
+                .sync_dir(&state)
+                .during(filesystem, "flush", &state)?;
+        }
         if self.had_intents {
             self.place(lock)?;
             self.flush(lock.filesystem())?;
             let bytes = self.ledger.to_json(now);
             state_file::write(lock, layout::LEDGER, &bytes, keep_previous)?;
-        }
-        if self.leftovers && !self.had_intents {
-            // A ledger that was renamed into place may not be on flash yet; the one before needs what is staged.
-            let (filesystem, state) = (lock.filesystem(), layout::state());
-            filesystem
-                .sync_dir(&state)
-                .during(filesystem, "flush", &state)?;
         }
         if (self.leftovers || self.had_intents)
             && let Err(e) = sweep(lock)

@@ -96,6 +96,19 @@ impl Tree {
         all.filter(|(path, _)| !path.ends_with('/'))
     }
 
+    /// What must last once it was reported: library, ledger, and the bases of its records.
+    pub fn lasting(&self) -> (BTreeMap<&str, &Node>, Option<&Value>) {
+        let mut files: BTreeMap<&str, &Node> = self.beneath(LIBRARY).collect();
+        for name in self
+            .names()
+            .iter()
+            .filter(|name| self.record(name).is_some())
+        {
+            files.extend(self.beneath(&format!("{BASES}{name}/")));
+        }
+        (files, self.ledger())
+    }
+
     fn get(&self, path: &str) -> Option<&Node> {
         self.0.get(path)
     }

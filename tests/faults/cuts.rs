@@ -9,7 +9,7 @@ use crate::board::Board;
 use crate::chance;
 use crate::judge::Undisturbed;
 use crate::scenario::{Firmwares, Scenario, scenarios, small};
-use crate::simulated::{Cut, Disk, Effort, History, MEDIA, Medium};
+use crate::simulated::{Cut, Disk, Effect, Effort, History, MEDIA, Medium, Simulated};
 use crate::table;
 
 /// One operation, run once, and what is known of the states that cuts of it leave.
@@ -145,7 +145,11 @@ impl<'a> Examined<'a> {
             wrong.extend(self.undisturbed.judge_left(&left.tree(), reported));
         }
         // The firmware of the operation, and one of the others.
-        let other = if key.0 % 2 == 0 { "older" } else { "stripped" };
+        let other = if key.0.is_multiple_of(2) {
+            "older"
+        } else {
+            "stripped"
+        };
         let all = self.firmwares.all().into_iter().enumerate();
         for (next, (name, firmware)) in all.filter(|(next, (name, _))| *next == 0 || *name == other)
         {
@@ -230,6 +234,49 @@ impl<'a> Examined<'a> {
         };
         wrong.into_iter().map(told).collect()
     }
+
+    /// Kills the process, lets a sync settle what it left on the same running kernel, and cuts the power after that has
+    /// reported: says how many states were looked at, and the first in which something of it is undone.
+    fn kill_then_cut(&self, medium: Medium, rng: &mut Rng) -> (usize, Option<String>) {
+        const LITTLE: Effort = Effort {
+            exhaustive: 2,
+            random: 1,
+        };
+        let mut states = 0;
+        let effects = &self.history.effects;
+        // After a write nothing is to be settled that was not to be before.
+        let is_data = |at: &usize| matches!(effects[at - 1], Effect::Data(..));
+        for killed in (self.begin.max(1)..effects.len()).filter(|at| !is_data(at)) {
+            let mut filesystem = Simulated::after_kill(&self.history, killed);
+            if self.per_file {
+                filesystem = filesystem.without_syncfs();
+            }
+            let board = Board { filesystem };
+            board.sync(&self.firmwares.newer).unwrap();
+            let settled = board.tree();
+            let history = board.filesystem.history();
+            let mut seen = BTreeSet::new();
+            for cut in history.cuts(medium, history.effects.len(), LITTLE, rng) {
+                let left = history.left_by(&cut);
+                if !seen.insert(left.fingerprint()) {
+                    continue;
+                }
+                states += 1;
+                if settled.lasting() != left.tree().lasting() {
+                    let undone =
+                        |cut: &Cut| settled.lasting() != history.left_by(cut).tree().lasting();
+                    let cut = history.shrink(cut, undone);
+                    let (kill, lost) = (self.history.call_at(killed), history.describe(&cut));
+                    let told = format!(
+                        "{} on {medium:?}, killed after {kill}: {lost}",
+                        self.scenario.name
+                    );
+                    return (states, Some(told));
+                }
+            }
+        }
+        (states, None)
+    }
 }
 
 fn no_cut_harms(scenario: &Scenario, firmwares: &Firmwares, per_file: bool, effort: Effort) {
@@ -248,8 +295,8 @@ fn no_cut_harms(scenario: &Scenario, firmwares: &Firmwares, per_file: bool, effo
 }
 
 pub const SAMPLE: Effort = Effort {
-    exhaustive: 4,
-    random: 2,
+    exhaustive: 3,
+    random: 1,
 };
 const EXHAUSTIVE: Effort = Effort {
     exhaustive: 10,
@@ -292,6 +339,28 @@ fn nor_does_a_second_cut_while_the_first_is_settled() {
             for medium in MEDIA {
                 let wrong = examined.cut_twice(medium, &mut rng);
                 assert!(wrong.is_empty(), "{}", wrong[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_sync_after_a_kill_reports_survives_a_cut() {
+    let firmwares = Firmwares::new();
+    let mut rng = chance::rng("a cut after a kill");
+    for scenario in scenarios() {
+        for per_file in [false, true] {
+            let examined = Examined::new(&scenario, &firmwares, per_file);
+            for medium in MEDIA {
+                let (states, undone) = examined.kill_then_cut(medium, &mut rng);
+                let name = format!("{}, killed and settled", scenario.name);
+                table::line(
+                    &name,
+                    &format!("simulated {medium}"),
+                    states,
+                    usize::from(undone.is_some()),
+                );
+                assert_eq!(undone, None);
             }
         }
     }

@@ -64,7 +64,7 @@ fn check(
     }
     let left = board.filesystem.live();
     // The firmware of the operation, and one of the others.
-    let other = if left.fingerprint() % 2 == 0 {
+    let other = if left.fingerprint().is_multiple_of(2) {
         "older"
     } else {
         "stripped"

@@ -239,7 +239,7 @@ pub fn reset_that_wakes() -> Operation {
 /// Nothing of the library is written, but the ledger before has the intents of the last batch, which are settled.
 pub fn rebuilt_from_the_one_before() -> Operation {
     Operation {
-        flushes: 3,
+        flushes: 4,
         code: 3,
         ..Operation::sync(
             |workshop| {

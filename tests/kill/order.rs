@@ -195,37 +195,29 @@ fn a_reset_of_what_is_as_shipped_writes_and_flushes_nothing() {
 }
 
 /// All of it belongs to an agent that is not root.
-///
-/// Fault: the roots of library and bases are made after the staged files were flushed, and renamed at once.
 #[test]
-fn the_owner_of_what_is_new_is_on_flash_before_its_name_but_for_the_roots() {
+fn the_owner_of_what_is_new_is_on_flash_before_its_name() {
     let workshop = workshop();
     for flushing in BOTH_WAYS {
         let board = new(&workshop);
         chown(&board.agent, Some(1000), Some(1000)).unwrap();
-        let roots = [
-            "skill-state/bases comes before the data of skill-state/tmp/v1/new-root",
-            "skills comes before the data of skill-state/tmp/v1/new-root",
-        ];
-        for (firmware, faults) in [(1, &roots[..]), (2, &[])] {
+        for firmware in [1, 2] {
             let traced = trace(&board, flushing, firmware, &["sync"]).expect(&[0]);
             let marked = traced.events.iter().any(|e| matches!(e, Event::Marked(_)));
             assert!(marked, "nothing was given to the agent");
             let case = format!("{flushing:?}, firmware {firmware}");
-            assert_broken(&traced, &[], faults, &case);
+            assert_broken(&traced, &[], &[], &case);
         }
     }
 }
 
-/// Fault: file by file, nothing flushes the directory that holds a config dir which the sync itself made.
 #[test]
-fn a_new_config_dir_is_on_flash_before_the_report_but_not_file_by_file() {
+fn a_new_config_dir_is_on_flash_before_the_report() {
     let workshop = workshop();
-    let unflushed: &[&str] = &["it ends before . is on flash"];
-    for (flushing, faults) in [(Flushing::Whole, &[][..]), (Flushing::PerFile, unflushed)] {
+    for flushing in BOTH_WAYS {
         let board = workshop.board("traced");
         let traced = trace(&board, flushing, 1, &["sync"]).expect(&[0]);
         assert_eq!(traced.events[0], Event::Made(".".into()));
-        assert_broken(&traced, &[], faults, &format!("{flushing:?}"));
+        assert_broken(&traced, &[], &[], &format!("{flushing:?}"));
     }
 }

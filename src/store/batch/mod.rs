@@ -21,6 +21,8 @@ use super::read::FileHasher;
 use super::stage::{flush_data, remove_tree};
 use super::{layout, state_file};
 
+/// Directory of staged roots.
+const ROOTS: &str = "roots";
 /// Mode of a directory, and of an executable file.
 const EXECUTABLE_MODE: u32 = 0o755;
 /// Mode of any other file.
@@ -351,6 +353,11 @@ pub fn replacing(current: &Metadata, executable: Option<bool>) -> Attributes {
         owner: current.owner,
         mode,
     }
+}
+
+/// Where a root of ours is made that is missing. Not where files are staged for it: they come one skill at a time.
+fn staged_root(root: &RelPath) -> RelPath {
+    layout::stage().join(&document(ROOTS)).join(root)
 }
 
 fn document(name: &str) -> RelPath {

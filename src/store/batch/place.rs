@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::{Action, Batch, Committed, Expected, Follower, Group, Step, document};
+use super::{Action, Batch, Committed, Expected, Follower, Group, Step, staged_root};
 use crate::store::error::{Context, StoreError, absent_as_none, is_link};
 use crate::store::layout;
 use crate::store::path::RelPath;
 use crate::store::read::FileHasher;
 use crate::store::stage::remove_empty_tree;
-
-const NEW_ROOT: &str = "new-root";
 
 /// A batch in its step 3.
 #[derive(Default)]
@@ -216,8 +214,7 @@ impl Batch<'_, '_> {
         progress.done.failed.insert(target.clone(), error);
     }
 
-    /// Makes the library root, or that of the bases. It is made elsewhere and renamed: a cut must not leave one
-    /// that belongs to the wrong owner.
+    /// Places the library root, or that of the bases, where it was missing when the batch was staged.
     fn ensure_root(&self, root: &RelPath, progress: &mut Progress) -> Result<(), StoreError> {
         if progress.roots.contains(root) {
             return Ok(());
@@ -225,9 +222,7 @@ impl Batch<'_, '_> {
         let filesystem = self.lock.filesystem();
         let there = absent_as_none(filesystem.metadata(root));
         if there.during(filesystem, "examine", root)?.is_none() {
-            let made = layout::stage().join(&document(NEW_ROOT));
-            self.lock.ensure_dir(&made)?;
-            match filesystem.rename_new(&made, root) {
+            match filesystem.rename_new(&staged_root(root), root) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 renamed => renamed.during(filesystem, "create", root)?,
             }

@@ -48,6 +48,8 @@ pub struct LinuxFilesystem {
     location: PathBuf,
     resolve: Cell<Resolve>,
     trusts_syncfs: bool,
+    /// The directory that holds the root, where this value made the root.
+    made_in: Option<OwnedFd>,
     flushes: Rc<Cell<u64>>,
 }
 
@@ -67,6 +69,7 @@ impl LinuxFilesystem {
             location: location.to_owned(),
             resolve: Cell::new(Resolve::Kernel),
             trusts_syncfs: kernel_version() >= SYNCFS_REPORTS_ERRORS_FROM,
+            made_in: None,
             flushes: Rc::default(),
         })
     }
@@ -88,9 +91,12 @@ impl LinuxFilesystem {
         match checked(location) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let parent = location.parent().filter(|parent| *parent != Path::new(""));
-                checked(parent.unwrap_or(Path::new(".")))?;
+                let parent = checked(parent.unwrap_or(Path::new(".")))?;
                 std::fs::create_dir(location)?;
-                Self::open(location)
+                Ok(Self {
+                    made_in: Some(parent.root),
+                    ..Self::open(location)?
+                })
             }
             result => result,
         }
@@ -174,6 +180,15 @@ impl LinuxFilesystem {
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY;
         Ok((self.open_beneath(&parent, flags, Mode::empty())?, name))
+    }
+
+    fn flush_names(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
+        self.count_flush();
+        match fsync(directory) {
+            // A file system that has no fsync for directories keeps its names by other means, or not at all.
+            Err(Errno::EINVAL | Errno::EOPNOTSUPP) => Ok(()),
+            result => Ok(result?),
+        }
     }
 
     fn count_flush(&self) {
@@ -328,11 +343,10 @@ impl Filesystem for LinuxFilesystem {
     fn sync_dir(&self, path: &RelPath) -> io::Result<()> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
         let fd = self.open_beneath(path, flags, Mode::empty())?;
-        self.count_flush();
-        match fsync(&fd) {
-            // A file system that has no fsync for directories keeps its names by other means, or not at all.
-            Err(Errno::EINVAL | Errno::EOPNOTSUPP) => Ok(()),
-            result => Ok(result?),
+        self.flush_names(fd.as_fd())?;
+        match &self.made_in {
+            Some(parent) if path.is_root() => self.flush_names(parent.as_fd()),
+            _ => Ok(()),
         }
     }
 

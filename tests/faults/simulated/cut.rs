@@ -270,6 +270,18 @@ impl History {
         floor
     }
 
+    /// What the kernel goes on with when the process is killed before effect `at`.
+    pub fn after_kill(&self, at: usize) -> Disk {
+        let names = |index: &usize| matches!(self.effects[*index], Effect::Names(_));
+        self.left_by(&Cut {
+            at,
+            kept: (0..at).filter(names).collect(),
+            doubled: BTreeSet::new(),
+            restored: Vec::new(),
+            fates: BTreeMap::new(),
+        })
+    }
+
     /// The disk that a cut leaves, all of it durable.
     pub fn left_by(&self, cut: &Cut) -> Disk {
         let mut disk = self.start.clone();

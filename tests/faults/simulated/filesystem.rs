@@ -42,6 +42,22 @@ impl Simulated {
         }
     }
 
+    /// A process was killed before effect `at`; the kernel, and what it has not flushed, lives on.
+    pub fn after_kill(history: &History, at: usize) -> Self {
+        let live = history.after_kill(at);
+        let mut history = history.clone();
+        history.effects.truncate(at);
+        history.calls.retain(|(begun, _)| *begun < at);
+        Self {
+            inner: Rc::new(RefCell::new(Inner {
+                live,
+                history,
+                flushes: 0,
+            })),
+            trusts_syncfs: true,
+        }
+    }
+
     pub fn without_syncfs(mut self) -> Self {
         self.trusts_syncfs = false;
         self

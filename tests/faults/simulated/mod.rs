@@ -7,5 +7,5 @@ mod filesystem;
 
 pub use cut::{Cut, Effort, MEDIA, Medium};
 pub use disk::Disk;
-pub use effect::History;
+pub use effect::{Effect, History};
 pub use filesystem::Simulated;
