@@ -195,6 +195,12 @@ fn used(board: &Board, firmwares: &Firmwares) {
     board.sync(&firmwares.older).unwrap();
 }
 
+/// The same, and then updated.
+fn current(board: &Board, firmwares: &Firmwares) {
+    used(board, firmwares);
+    board.sync(&firmwares.newer).unwrap();
+}
+
 fn update(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
     match sync(filesystem, &firmwares.newer) {
         Ok(report) => {
@@ -340,6 +346,19 @@ pub fn scenarios() -> Vec<Scenario> {
         scenario(
             "deleted skill put back and nobody flushed it",
             used,
+            Some(|board, firmwares| bring(board, firmwares, "deleted/SKILL.md")),
+            update,
+        ),
+        // Where the firmware changes nothing, nothing else is flushed either.
+        scenario(
+            "deletion alone that nobody flushed",
+            current,
+            Some(|board, _| board.remove("skills/alpha/references/a.md")),
+            update,
+        ),
+        scenario(
+            "deleted skill alone put back and nobody flushed it",
+            current,
             Some(|board, firmwares| bring(board, firmwares, "deleted/SKILL.md")),
             update,
         ),
