@@ -63,7 +63,7 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     doctor.leftovers(&loaded.ledger)?;
     doctor.usage();
     doctor.permissions()?;
-    doctor.space();
+    doctor.medium();
     doctor.next_sync(options)?;
     let library = library::scan(&filesystem)?;
     doctor.library(&library, settings);
@@ -252,11 +252,15 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    fn space(&mut self) {
+    fn medium(&mut self) {
+        let shown = self.filesystem.location().display().to_string();
+        if let Ok(Some(kind)) = self.filesystem.unsafe_kind() {
+            let problem = format!("it is on {kind}, where a power cut can tear files");
+            self.find(&shown, problem, "put the config dir on ext4, f2fs or UBIFS");
+        }
         let Ok(space) = self.filesystem.space() else {
             return;
         };
-        let shown = self.filesystem.location().display().to_string();
         if space.read_only {
             let repair =
                 "mount it read-write, or see the kernel's log for the error that made it so";

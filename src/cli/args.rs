@@ -80,6 +80,9 @@ pub(super) struct Global {
         help_heading = "Global options"
     )]
     pub engine: Option<EngineSetting>,
+    /// Write even to FAT, where a power cut can tear files
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub allow_unsafe_filesystem: bool,
     /// Print one JSON document instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,

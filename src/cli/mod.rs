@@ -22,6 +22,7 @@ pub use exit::Exit;
 use output::Output;
 
 use crate::config::{Overrides, Settings};
+use crate::store::UnsafeFilesystems;
 use crate::sync::{SkillSyncOptions, SyncError};
 
 /// What every command has at hand.
@@ -84,6 +85,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
     let options = SkillSyncOptions {
         lock_timeout: global.lock_timeout,
+        unsafe_filesystems: match global.allow_unsafe_filesystem {
+            true => UnsafeFilesystems::Allow,
+            false => UnsafeFilesystems::Refuse,
+        },
         engine: settings.engine,
         ..SkillSyncOptions::new(&settings.config_dir, &settings.bundled_dir)
     };

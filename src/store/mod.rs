@@ -12,6 +12,7 @@ pub mod layout;
 mod linux;
 mod lock;
 mod missing;
+pub mod mutant;
 mod path;
 mod read;
 mod stage;
@@ -23,7 +24,9 @@ pub use filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,
 };
 pub use hash::{CHUNK_BYTES, Hash, HashError, Hasher};
-pub use linux::{LinuxFilesystem, Resolve, Space, read_followed};
+pub use linux::{
+    LinuxFilesystem, Resolve, Space, UnsafeFilesystem, UnsafeFilesystems, read_followed,
+};
 pub use lock::{LockError, WriteLock};
 pub use missing::MissingDirectory;
 pub use path::{PathError, RelPath};

@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::error::{Context, StoreError, absent_as_none};
-use super::filesystem::{Filesystem, Kind};
+use super::filesystem::{Filesystem, Kind, NewFile};
 use super::layout;
 use super::lock::WriteLock;
+use super::mutant::{Mutant, is_on};
 use super::path::RelPath;
 
 /// Whether a staged file or directory of this name is still there.
@@ -37,6 +38,14 @@ pub fn leftovers(filesystem: &dyn Filesystem) -> Result<(bool, Vec<String>), Sto
         }
     }
     Ok((ours, foreign))
+}
+
+/// Forces what was staged in one file to flash, before its name comes into place.
+pub(super) fn flush_data(file: &mut dyn NewFile) -> io::Result<()> {
+    if is_on(Mutant::NoDataFlush) {
+        return Ok(());
+    }
+    file.sync()
 }
 
 /// Removes what this program staged. To be called only when no durable intent needs it any more.

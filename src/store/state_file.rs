@@ -7,8 +7,10 @@ use super::error::{Context, StoreError, absent_as_none};
 use super::filesystem::{Attributes, DirEntry, Kind};
 use super::layout;
 use super::lock::WriteLock;
+use super::mutant::{Mutant, is_on};
 use super::path::RelPath;
 use super::read::{Bounded, read_bounded};
+use super::stage::flush_data;
 
 /// How many unreadable ledgers are kept for people to look at.
 const KEPT_CORRUPT: usize = 3;
@@ -77,7 +79,7 @@ pub fn write(
     let written = (|| {
         let mut file = filesystem.create(&staged, attributes(lock, name))?;
         file.write_all(bytes)?;
-        file.sync()
+        flush_data(&mut *file)
     })();
     let result = written
         .during(filesystem, "write", &staged)
@@ -125,6 +127,9 @@ pub(super) fn replace_staged(
         .rename(&from, &target)
         .during(filesystem, "replace", &target)
         .map_err(ReplaceError::Unchanged)?;
+    if is_on(Mutant::NoLastFlush) {
+        return Ok(());
+    }
     filesystem
         .sync_dir(&layout::state())
         .during(filesystem, "flush", &layout::state())

@@ -11,11 +11,9 @@ use super::observe::{self, obstacle, skill_directory};
 use super::plan::{Action, Outcome, Present, plan_reset};
 use super::planner::Planner;
 use super::report::Failed;
-use super::run::{SkillSyncOptions, SyncError, check_library_root, settle};
+use super::run::{SkillSyncOptions, SyncError, check_library_root, open_to_write, settle};
 use crate::clock;
-use crate::store::{
-    FileHasher, Filesystem, LinuxFilesystem, RelPath, StoreError, WriteLock, layout, state_file,
-};
+use crate::store::{FileHasher, Filesystem, RelPath, StoreError, WriteLock, layout, state_file};
 use crate::usage::{LoadedUsage, Usage};
 
 /// Which skills to restore.
@@ -69,9 +67,7 @@ pub fn reset_skills(options: &SkillSyncOptions, reset: &Reset) -> Result<ResetRe
     if bundle.state != BundleState::Ok {
         return Err(ResetError::Bundle(bundle.problem.unwrap_or_default()));
     }
-    let filesystem = LinuxFilesystem::open_or_create(&options.config_dir)
-        .map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
-    reset_tree(&filesystem, &bundle, options, reset)
+    reset_tree(&open_to_write(options)?, &bundle, options, reset)
 }
 
 /// The same on any file system, for tests that fail or stop single calls.

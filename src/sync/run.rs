@@ -15,8 +15,8 @@ use super::settle::Settlement;
 use crate::clock;
 use crate::skill::SkillName;
 use crate::store::{
-    Context, Filesystem, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError, WriteLock,
-    absent_as_none, advice, layout, state_file,
+    Context, Filesystem, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError,
+    UnsafeFilesystem, UnsafeFilesystems, WriteLock, absent_as_none, advice, layout, state_file,
 };
 
 /// Where a sync finds things, and how it runs.
@@ -32,6 +32,8 @@ pub struct SkillSyncOptions {
     pub lock_timeout: Duration,
     /// The merge engine setting: a merge that failed under another one is needed again.
     pub engine: EngineSetting,
+    /// Whether to write where a rename is not atomic.
+    pub unsafe_filesystems: UnsafeFilesystems,
 }
 
 impl SkillSyncOptions {
@@ -44,6 +46,7 @@ impl SkillSyncOptions {
             dry_run: false,
             lock_timeout: Duration::from_secs(10),
             engine: EngineSetting::default(),
+            unsafe_filesystems: UnsafeFilesystems::default(),
         }
     }
 }
@@ -59,6 +62,9 @@ pub enum SyncError {
         /// The kernel's answer.
         source: std::io::Error,
     },
+    /// The config dir lies where a cut can tear files.
+    #[error("{0}; nothing was changed")]
+    Unsafe(UnsafeFilesystem),
     /// The library root is not a directory.
     #[error("the library {path} {what}; nothing was changed")]
     LibraryRoot {
@@ -82,6 +88,10 @@ impl SyncError {
     /// The config dir can't be opened or made.
     #[must_use]
     pub fn config_dir(path: &Path, source: std::io::Error) -> Self {
+        let source = match source.downcast::<UnsafeFilesystem>() {
+            Ok(refused) => return Self::Unsafe(refused),
+            Err(source) => source,
+        };
         Self::ConfigDir {
             path: path.display().to_string(),
             source,
@@ -114,9 +124,13 @@ pub fn sync_bundled_skills(options: &SkillSyncOptions) -> Result<SkillSyncReport
     if options.dry_run {
         return sync_tree(&*open_to_look(&options.config_dir)?, &bundle, options);
     }
-    let filesystem = LinuxFilesystem::open_or_create(&options.config_dir);
-    let filesystem = filesystem.map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
-    sync_tree(&filesystem, &bundle, options)
+    sync_tree(&open_to_write(options)?, &bundle, options)
+}
+
+/// The config dir, to write in it; made where it is missing.
+pub(super) fn open_to_write(options: &SkillSyncOptions) -> Result<LinuxFilesystem, SyncError> {
+    let (directory, on) = (&options.config_dir, options.unsafe_filesystems);
+    LinuxFilesystem::open_to_write(directory, on).map_err(|e| SyncError::config_dir(directory, e))
 }
 
 /// The config dir, to look at only; one that is not there yet is empty.

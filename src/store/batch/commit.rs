@@ -6,6 +6,7 @@ use super::place::Progress;
 use super::{Batch, Committed, Flush, Journal, document};
 use crate::store::error::{Context, StoreError, absent_as_none};
 use crate::store::filesystem::Filesystem;
+use crate::store::mutant::{Mutant, is_on};
 use crate::store::path::RelPath;
 use crate::store::stage::{sweep, truncate_staged};
 use crate::store::state_file::ReplaceError;
@@ -25,7 +26,8 @@ impl Batch<'_, '_> {
             self.sweep_quietly();
             return Err(e);
         }
-        if let Some(journal) = journal.filter(|_| self.has_steps()) {
+        let has_intents = self.has_steps() && !is_on(Mutant::NoIntent);
+        if let Some(journal) = journal.filter(|_| has_intents) {
             match state_file::replace_staged(
                 self.lock,
                 INTENT,
@@ -43,6 +45,9 @@ impl Batch<'_, '_> {
                 }
             }
         }
+        if let Some(journal) = journal.filter(|_| is_on(Mutant::LedgerFirst)) {
+            self.record(journal)?;
+        }
         let mut progress = Progress::touching(std::mem::take(&mut self.names_to_flush));
         let placed = self
             .place(&mut progress)
@@ -59,18 +64,23 @@ impl Batch<'_, '_> {
         {
             return Ok(intents_stand(e));
         }
-        if let Some(journal) = journal {
-            let keep = journal.keep_previous || self.has_steps();
-            let replaced = state_file::replace_staged(self.lock, SETTLED, layout::LEDGER, keep);
-            if let Err(e) = replaced {
-                return Ok(intents_stand(e.into()));
-            }
+        if let Some(journal) = journal.filter(|_| !is_on(Mutant::LedgerFirst))
+            && let Err(e) = self.record(journal)
+        {
+            return Ok(intents_stand(e));
         }
         self.sweep_quietly();
         Ok(Committed {
             recorded: true,
             ..progress.done
         })
+    }
+
+    /// Step 4.
+    fn record(&self, journal: &Journal<'_>) -> Result<(), StoreError> {
+        let keep = journal.keep_previous || self.has_steps();
+        let replaced = state_file::replace_staged(self.lock, SETTLED, layout::LEDGER, keep);
+        Ok(replaced?)
     }
 
     /// Takes back everything staged; nothing was changed.
@@ -91,6 +101,9 @@ impl Batch<'_, '_> {
         }
         let whole = self.flush == Flush::Filesystem;
         if whole && !(self.is_empty() && self.files_to_flush.is_empty()) {
+            if is_on(Mutant::NoDataFlush) {
+                return Ok(());
+            }
             return self.flush_filesystem();
         }
         let filesystem = self.lock.filesystem();
@@ -117,6 +130,9 @@ impl Batch<'_, '_> {
     }
 
     fn flush_names(&self, touched: &BTreeSet<RelPath>) -> Result<(), StoreError> {
+        if is_on(Mutant::NoNamesFlush) {
+            return Ok(());
+        }
         match self.flush {
             Flush::Filesystem => self.flush_filesystem(),
             Flush::Files => touched

@@ -18,7 +18,7 @@ use super::hash::{Hash, Hasher};
 use super::lock::WriteLock;
 use super::path::RelPath;
 use super::read::FileHasher;
-use super::stage::remove_tree;
+use super::stage::{flush_data, remove_tree};
 use super::{layout, state_file};
 
 /// Mode of a directory, and of an executable file.
@@ -280,7 +280,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
             .during(filesystem, "create", &path)?;
         file.write_all(bytes).during(filesystem, "write", &path)?;
         if self.is_empty() || self.flush == Flush::Files {
-            file.sync().during(filesystem, "flush", &path)?;
+            flush_data(&mut *file).during(filesystem, "flush", &path)?;
         }
         Ok(())
     }
@@ -332,7 +332,7 @@ impl<'l, 'fs> Batch<'l, 'fs> {
             }
         }
         if self.flush == Flush::Files {
-            file.sync().during(filesystem, "flush", path)?;
+            flush_data(&mut *file).during(filesystem, "flush", path)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The real file system, reached through one directory descriptor.
 
 mod file;
+mod medium;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -17,7 +18,7 @@ use nix::fcntl::{
 };
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, fsync, linkat, syncfs, unlinkat};
-use rustix::fs::{RenameFlags, StatVfsMountFlags, fstatvfs, renameat_with};
+use rustix::fs::{RenameFlags, renameat_with};
 
 use super::filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile,
@@ -25,6 +26,7 @@ use super::filesystem::{
 use super::path::RelPath;
 use super::read::{Bounded, read_open};
 use file::{LinuxFile, LinuxLock, LinuxNewFile, metadata_of, set_attributes};
+pub use medium::{Space, UnsafeFilesystem, UnsafeFilesystems};
 
 /// `syncfs` answers 0 after a lost write before this kernel (syncfs(2), "BUGS"; commit 735e4ae5ba28).
 const SYNCFS_REPORTS_ERRORS_FROM: (u32, u32) = (5, 8);
@@ -38,15 +40,6 @@ pub enum Resolve {
     Kernel,
     /// Directory by directory with `O_NOFOLLOW`.
     ByComponent,
-}
-
-/// Room on a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
-    /// What an unprivileged process may still write.
-    pub free_bytes: u64,
-    /// Whether it is mounted read-only.
-    pub read_only: bool,
 }
 
 /// A tree of the running system.
@@ -78,15 +71,24 @@ impl LinuxFilesystem {
         })
     }
 
-    /// Opens the directory at `location`, made where it is missing; not those above it, for a wrong path or a
-    /// partition that is not mounted should be noticed.
+    /// Opens the directory at `location` to write in it, made where it is missing; not those above it, for a wrong
+    /// path or a partition that is not mounted should be noticed.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's; [`UnsafeFilesystem`] where it is refused, and nothing is made then.
     #[allow(clippy::disallowed_methods)] // This is the store.
-    pub fn open_or_create(location: &Path) -> io::Result<Self> {
-        match Self::open(location) {
+    pub fn open_to_write(location: &Path, on: UnsafeFilesystems) -> io::Result<Self> {
+        let checked = |directory: &Path| -> io::Result<Self> {
+            let opened = Self::open(directory)?;
+            if on == UnsafeFilesystems::Refuse {
+                UnsafeFilesystem::refuse(&opened.root, location)?;
+            }
+            Ok(opened)
+        };
+        match checked(location) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let parent = location.parent().filter(|parent| *parent != Path::new(""));
+                checked(parent.unwrap_or(Path::new(".")))?;
                 std::fs::create_dir(location)?;
                 Self::open(location)
             }
@@ -99,11 +101,15 @@ impl LinuxFilesystem {
     /// # Errors
     /// The kernel's.
     pub fn space(&self) -> io::Result<Space> {
-        let stat = fstatvfs(&self.root)?;
-        Ok(Space {
-            free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
-            read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
-        })
+        medium::space(&self.root)
+    }
+
+    /// What it is, where a rename is not atomic on it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn unsafe_kind(&self) -> io::Result<Option<&'static str>> {
+        medium::unsafe_kind(&self.root)
     }
 
     /// The same, resolving paths as told.
