@@ -84,18 +84,31 @@ cut_by_block() {
 	on "$@"
 }
 
-cut_by_write() {
-	attempts=8
+# UBIFS draws at its first write, and one in two draws is a time too long to wait for.
+arm_writes() {
 	while :; do
+		dmesg -c >/dev/null
 		echo 1 >/sys/kernel/debug/ubifs/ubi0_0/tst_recovery
-		on "$@"
+		is_dead
+		dmesg | grep -q 'failing after' || return 0
+		remount
+	done
+}
+
+remount() {
+	umount "$flash"
+	mount_flash
+	before
+}
+
+cut_by_write() {
+	attempts=12
+	while arm_writes; do
+		on "$@" >"$lab/$number.operation.json"
 		code=$?
 		attempts=$((attempts - 1))
 		if [ "$attempts" = 0 ] || is_dead; then return "$code"; fi
-		# What was drawn is forgotten by unmounting only.
-		umount "$flash"
-		mount_flash
-		before
+		remount
 	done
 }
 
@@ -112,6 +125,7 @@ cut_by_call() {
 	return "$code"
 }
 
+# Cuts, recovers, and keeps what comes of it.
 cut() {
 	read -r command <"$lab/$operation.command"
 	before

@@ -44,7 +44,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    fn letter(self) -> &'static str {
+    pub fn letter(self) -> &'static str {
         match self {
             Self::A => "a",
             Self::B => "b",
@@ -99,8 +99,25 @@ impl Board {
 
     /// The skills that a slot ships.
     pub fn bundle(&self, slot: Slot) -> Files {
+        Files::of(&self.bundle_directory(slot))
+    }
+
+    pub fn bundle_directory(&self, slot: Slot) -> PathBuf {
         let oem = self.images.join(format!("oem_{}", slot.letter()));
-        Files::of(&oem.join("usr/share/aiden/skills"))
+        oem.join("usr/share/aiden/skills")
+    }
+
+    /// Another disk of `/userdata`, of so many MiB, that holds what this directory does.
+    pub fn make_userdata(&self, content: &Path, mebibytes: u64) {
+        fs::remove_file(self.userdata()).unwrap();
+        let made = Command::new("mke2fs")
+            .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-i", "4096", "-m", "0"])
+            .args(["-E", "root_owner=0:0", "-d"])
+            .args([content, &self.userdata()])
+            .arg(format!("{mebibytes}M"))
+            .status()
+            .expect("mke2fs runs");
+        assert!(made.success());
     }
 
     /// What is on the disk of `/userdata`.

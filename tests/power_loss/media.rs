@@ -1,0 +1,175 @@
+//! Media that answer with an error: QEMU fails single sectors of a board's disks. The boot goes on and says so, nothing is
+//! torn or lost, and without the fault all is well again.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::board::{Board, Machine, Running, Slot};
+use crate::disk::{copy_sparse, debugfs, unpack};
+use crate::judge::{Tree, Undisturbed};
+use crate::rehearsal::{Operation, Rehearsal, UPDATE_OF_EDITED, tell};
+
+const SECTORS_A_BLOCK: u64 = 8;
+
+/// ext4 gives up with the first error in its journal; `/proc/mounts` may say `rw` all the same.
+pub fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
+    let operation = UPDATE_OF_EDITED;
+    let board = Board::new(Machine::Aarch64);
+    let rehearsal = Rehearsal::of(&operation, &board);
+    rehearsal.lay_out(&board);
+    let journal = blocks(&board.userdata(), "<8>");
+    let mut seen = Seen::default();
+    for (turn, block) in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32].into_iter().enumerate() {
+        let fault = format!("userdata:write:{}", journal[block] * SECTORS_A_BLOCK);
+        let name = format!("journal block {block}");
+        let next = if turn % 2 == 0 { Slot::B } else { Slot::A };
+        seen.look(&name, &operation, &rehearsal, &fault, next);
+    }
+    seen.tell(&operation, "EIO on the journal");
+}
+
+/// `fsync` tells of a lost write once.
+pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
+    let operation = UPDATE_OF_EDITED;
+    let board = Board::new(Machine::Aarch64);
+    let rehearsal = Rehearsal::of(&operation, &board);
+    rehearsal.lay_out(&board);
+    // Where an undisturbed boot of the same disk puts the files.
+    board.boot(operation.slot).start().power_off();
+    let mut seen = Seen::default();
+    for (turn, path) in [
+        "agent/skills/battery-care/SKILL.md",
+        "agent/skills/research/templates/report.md",
+        "agent/skill-state/bases/battery-care/SKILL.md",
+        "agent/skill-state/.bundled_manifest.json",
+        "agent/skill-state/.bundled_manifest.json.prev",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let block = blocks(&board.userdata(), path)[0];
+        let fault = format!("userdata:write:{}:once", block * SECTORS_A_BLOCK);
+        let next = if turn % 2 == 0 { Slot::B } else { Slot::A };
+        seen.look(path, &operation, &rehearsal, &fault, next);
+    }
+    seen.tell(&operation, "EIO on data");
+}
+
+/// What was seen of an operation under one kind of fault.
+#[derive(Default)]
+struct Seen {
+    states: usize,
+    violations: Vec<String>,
+}
+
+impl Seen {
+    /// Boots into the operation with a fault, then without one.
+    fn look(
+        &mut self,
+        name: &str,
+        operation: &Operation,
+        rehearsal: &Rehearsal,
+        fault: &str,
+        next: Slot,
+    ) {
+        let board = Board::new(Machine::Aarch64);
+        rehearsal.lay_out(&board);
+        let mut running = board
+            .boot(operation.slot)
+            .option(&["--fault", fault])
+            .start();
+        let told = Told::by(&mut running);
+        let kernel = running.must("dmesg");
+        let mounts = running.must("grep ' /userdata ' /proc/mounts");
+        running.power_off();
+        let left = tree_of_repaired(&board.userdata());
+
+        let mut running = board.boot(next).start();
+        let next_told = Told::by(&mut running);
+        running.must("cp -a /userdata/agent /userdata/settled");
+        let again = running.must("aiden-skills --json sync");
+        running.power_off();
+        let files = tempfile::tempdir().unwrap();
+        unpack(&board.userdata(), files.path());
+        let [settled, after] = ["settled", "agent"].map(|tree| Tree::of(&files.path().join(tree)));
+
+        let undisturbed = &rehearsal.undisturbed;
+        let reported = told.code == 0;
+        let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+        let flushes = again["flushes"].as_u64().unwrap();
+        let mut wrong = undisturbed.judge_left(&left, reported);
+        wrong.extend(undisturbed.judge_settled(next as usize, &settled, reported));
+        wrong.extend(Undisturbed::judge_rest(&settled, &after, flushes));
+        if !kernel.contains("I/O error") {
+            wrong.push("the fault did not come".into());
+        }
+        if !matches!(told.code, 0 | 1 | 3) {
+            wrong.push(format!("it exits with {}: {}", told.code, told.log));
+        }
+        if !reported && !told.log.contains("Input/output error") && !told.log.contains("Read-only")
+        {
+            wrong.push(format!("it does not say what is wrong: {}", told.log));
+        }
+        if next_told.code != 0 {
+            wrong.push(format!("the next boot: {}", next_told.log));
+        }
+        println!("{name}: exit {}, mounted as {mounts}", told.code);
+        self.states += 1;
+        let of = |wrong| format!("{name}: {wrong}");
+        self.violations.extend(wrong.into_iter().map(of));
+    }
+
+    fn tell(self, operation: &Operation, fault: &str) {
+        tell(operation.name, fault, self.states, &self.violations);
+        assert!(self.violations.is_empty());
+    }
+}
+
+/// What a boot said of its sync.
+struct Told {
+    code: i32,
+    log: String,
+}
+
+impl Told {
+    fn by(running: &mut Running) -> Self {
+        let (second, _) = running.agent();
+        assert!(second < 60, "the agent was started after {second} s");
+        let log = running.log();
+        let of_code = |code: &i32| match code {
+            0 => log.lines().any(|line| line.ends_with("sync: done")),
+            code => log.contains(&format!("(exit {code})")),
+        };
+        let code = (0..5).find(of_code);
+        Self {
+            code: code.unwrap_or_else(|| panic!("the boot does not tell: {log}")),
+            log,
+        }
+    }
+}
+
+/// The blocks of a file on an ext4 disk, in order.
+fn blocks(image: &Path, file: &str) -> Vec<u64> {
+    let text = debugfs(image, &["-R", &format!("blocks {file}")]);
+    let blocks: Vec<u64> = text
+        .split_whitespace()
+        .map(|block| block.parse().unwrap())
+        .collect();
+    assert!(!blocks.is_empty(), "{file} has no block");
+    blocks
+}
+
+/// What a disk holds after the repair that comes before its next mount.
+fn tree_of_repaired(image: &Path) -> Tree {
+    let scratch = tempfile::tempdir().unwrap();
+    let copy = scratch.path().join("copy.img");
+    copy_sparse(image, &copy);
+    let repair = Command::new("e2fsck").arg("-fy").arg(&copy).output();
+    let code = repair.expect("e2fsck runs").status.code();
+    assert!(matches!(code, Some(0 | 1)), "e2fsck exits with {code:?}");
+    let files = scratch.path().join("files");
+    fs::create_dir(&files).unwrap();
+    unpack(&copy, &files);
+    Tree::of(&files.join("agent"))
+}
