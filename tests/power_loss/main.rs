@@ -22,6 +22,7 @@ mod judge;
 mod media;
 mod rehearsal;
 mod ubifs;
+mod vfat;
 
 #[test]
 fn ubifs_a_cut_leaves_each_skill_as_before_or_done() {
@@ -36,4 +37,19 @@ fn media_an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
 #[test]
 fn media_an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
     media::an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot();
+}
+
+#[test]
+fn media_an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
+    media::an_error_in_the_bundle_costs_the_skills_that_cannot_be_read();
+}
+
+#[test]
+fn vfat_is_refused_unless_it_is_allowed() {
+    vfat::it_is_refused_and_nothing_is_written();
+}
+
+#[test]
+fn vfat_where_allowed_is_seeded_and_updated_and_keeps_edits() {
+    vfat::where_allowed_it_is_seeded_and_updated_and_keeps_edits();
 }

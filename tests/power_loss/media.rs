@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::board::{Board, Machine, Running, Slot};
 use crate::disk::{copy_sparse, debugfs, unpack};
-use crate::judge::{Tree, Undisturbed};
-use crate::rehearsal::{Operation, Rehearsal, UPDATE_OF_EDITED, tell};
+use crate::judge::{Next, Tree, Undisturbed};
+use crate::rehearsal::{Operation, Rehearsal, UPDATE, UPDATE_OF_EDITED, tell};
 
 const SECTORS_A_BLOCK: u64 = 8;
 
@@ -20,7 +20,7 @@ pub fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
     rehearsal.lay_out(&board);
     let journal = blocks(&board.userdata(), "<8>");
     let mut seen = Seen::default();
-    for (turn, block) in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32].into_iter().enumerate() {
+    for (turn, block) in [1, 4, 12, 24, 32, 40].into_iter().enumerate() {
         let fault = format!("userdata:write:{}", journal[block] * SECTORS_A_BLOCK);
         let name = format!("journal block {block}");
         let next = if turn % 2 == 0 { Slot::B } else { Slot::A };
@@ -54,6 +54,89 @@ pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
         seen.look(path, &operation, &rehearsal, &fault, next);
     }
     seen.tell(&operation, "EIO on data");
+}
+
+/// What of the firmware can't be read costs the skills it belongs to, and no other.
+pub fn an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
+    let operation = UPDATE;
+    let board = Board::new(Machine::Aarch64);
+    let rehearsal = Rehearsal::of(&operation, &board);
+    rehearsal.lay_out(&board);
+    let scratch = tempfile::tempdir().unwrap();
+    let oem = scratch.path().join("oem.img");
+    let unreadable = ["planner/SKILL.md", "research/references/source-quality.md"];
+    let sectors = plain_squashfs(&board.bundle_directory(operation.slot), &oem, &unreadable);
+    let fault = format!("oem_b:read:{sectors}");
+    let oem = ["--oem", oem.to_str().unwrap()];
+    let mut running = board
+        .boot(operation.slot)
+        .option(&oem)
+        .option(&["--fault", &fault])
+        .start();
+    let told = Told::by(&mut running);
+    // Else the kernel's complaints come in between.
+    running.must("dmesg -n 1");
+    let answer = running.sh("aiden-skills --json sync 2>/dev/null");
+    running.power_off();
+    let left = tree_of_repaired(&board.userdata());
+    let mut wrong = Vec::new();
+    if told.code != 3 || answer.code != 3 {
+        let codes = [told.code, answer.code];
+        wrong.push(format!("the syncs exit with {codes:?}, not 3"));
+    }
+    let report: serde_json::Value = serde_json::from_str(&answer.text).unwrap();
+    let names = crate::common::names(&report, "failed");
+    if names != ["planner", "research"] {
+        wrong.push(format!("these failed: {names:?}"));
+    }
+    for path in unreadable {
+        let skill = path.split('/').next().unwrap();
+        let error = crate::common::failure(&report, skill);
+        if !(error.contains(path) && told.log.contains(path)) {
+            wrong.push(format!("{path} is not named: {error}; {}", told.log));
+        }
+    }
+    let Undisturbed { before, after, .. } = &rehearsal.undisturbed;
+    let mixed = Undisturbed {
+        before: before.clone(),
+        after: after.clone(),
+        next: vec![Next {
+            of_before: before.clone(),
+            of_after: after.clone(),
+        }],
+    };
+    wrong.extend(mixed.judge_left(&left, false));
+    wrong.extend(mixed.judge_settled(0, &left, false));
+    let skill_of = |path: &str| {
+        path.strip_prefix("skills/")?
+            .split('/')
+            .next()
+            .map(str::to_owned)
+    };
+    for path in after.0.keys() {
+        let failed = skill_of(path).is_some_and(|skill| names.contains(&skill));
+        let expected = if failed { before } else { after };
+        if path.starts_with("skills/") && left.0.get(path) != expected.0.get(path) {
+            wrong.push(format!("{path} is {:?}", left.0.get(path)));
+        }
+    }
+
+    let mut running = board.boot(operation.slot).start();
+    Told::by(&mut running);
+    running.must("cp -a /userdata/agent /userdata/settled");
+    let again = running.must("aiden-skills --json sync");
+    running.power_off();
+    let [settled, again_tree] = trees(&board.userdata());
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    wrong.extend(
+        rehearsal
+            .undisturbed
+            .judge_settled(operation.slot as usize, &settled, true),
+    );
+    let flushes = again["flushes"].as_u64().unwrap();
+    wrong.extend(Undisturbed::judge_rest(&settled, &again_tree, flushes));
+    tell(operation.name, "EIO on the bundle", 1, &wrong);
+    assert!(wrong.is_empty());
 }
 
 /// What was seen of an operation under one kind of fault.
@@ -90,9 +173,7 @@ impl Seen {
         running.must("cp -a /userdata/agent /userdata/settled");
         let again = running.must("aiden-skills --json sync");
         running.power_off();
-        let files = tempfile::tempdir().unwrap();
-        unpack(&board.userdata(), files.path());
-        let [settled, after] = ["settled", "agent"].map(|tree| Tree::of(&files.path().join(tree)));
+        let [settled, after] = trees(&board.userdata());
 
         let undisturbed = &rehearsal.undisturbed;
         let reported = told.code == 0;
@@ -107,8 +188,8 @@ impl Seen {
         if !matches!(told.code, 0 | 1 | 3) {
             wrong.push(format!("it exits with {}: {}", told.code, told.log));
         }
-        if !reported && !told.log.contains("Input/output error") && !told.log.contains("Read-only")
-        {
+        let is_named = |error: &&str| told.log.contains(error);
+        if !reported && !["I/O error", "Read-only file system"].iter().any(is_named) {
             wrong.push(format!("it does not say what is wrong: {}", told.log));
         }
         if next_told.code != 0 {
@@ -158,6 +239,36 @@ fn blocks(image: &Path, file: &str) -> Vec<u64> {
         .collect();
     assert!(!blocks.is_empty(), "{file} has no block");
     blocks
+}
+
+/// The config dir that a test has set aside, and the one of now.
+fn trees(image: &Path) -> [Tree; 2] {
+    let files = tempfile::tempdir().unwrap();
+    unpack(image, files.path());
+    ["settled", "agent"].map(|tree| Tree::of(&files.path().join(tree)))
+}
+
+/// A firmware's disk without compression, with each file in sectors of its own; a sector of each of these files.
+fn plain_squashfs(bundle: &Path, image: &Path, files: &[&str]) -> String {
+    let oem = bundle.ancestors().nth(4).expect("usr/share/aiden/skills");
+    let made = Command::new("mksquashfs")
+        .args([oem, image])
+        .args(["-noappend", "-all-root", "-quiet", "-no-progress"])
+        .args(["-noDataCompression", "-no-fragments"])
+        .stdout(Stdio::null())
+        .status();
+    assert!(made.expect("mksquashfs runs").success());
+    let bytes = fs::read(image).unwrap();
+    let sector = |file: &&str| {
+        let content = fs::read(bundle.join(file)).unwrap();
+        let at = bytes
+            .windows(content.len())
+            .position(|part| part == content);
+        // In its middle, so that no other file is read with it.
+        let middle = at.expect("the disk holds it as it is") + content.len() / 2;
+        (middle / 512).to_string()
+    };
+    files.iter().map(sector).collect::<Vec<_>>().join(",")
 }
 
 /// What a disk holds after the repair that comes before its next mount.

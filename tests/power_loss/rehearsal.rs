@@ -22,6 +22,20 @@ pub struct Operation {
     pub arguments: &'static [&'static str],
 }
 
+pub const FIRST_SEED: Operation = Operation {
+    name: "first-seed",
+    prepare: |_| {},
+    slot: Slot::A,
+    arguments: &["sync"],
+};
+
+pub const UPDATE: Operation = Operation {
+    name: "update",
+    prepare: seed,
+    slot: Slot::B,
+    arguments: &["sync"],
+};
+
 pub const UPDATE_OF_EDITED: Operation = Operation {
     name: "update-of-edited",
     prepare: seed_and_edit,
@@ -31,18 +45,8 @@ pub const UPDATE_OF_EDITED: Operation = Operation {
 
 /// All operations whose cuts are looked at.
 pub const OPERATIONS: [Operation; 5] = [
-    Operation {
-        name: "first-seed",
-        prepare: |_| {},
-        slot: Slot::A,
-        arguments: &["sync"],
-    },
-    Operation {
-        name: "update",
-        prepare: seed,
-        slot: Slot::B,
-        arguments: &["sync"],
-    },
+    FIRST_SEED,
+    UPDATE,
     UPDATE_OF_EDITED,
     Operation {
         name: "reset",

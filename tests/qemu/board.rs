@@ -111,10 +111,11 @@ impl Board {
     pub fn make_userdata(&self, content: &Path, mebibytes: u64) {
         fs::remove_file(self.userdata()).unwrap();
         let made = Command::new("mke2fs")
-            .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-i", "4096", "-m", "0"])
+            .args([
+                "-q", "-F", "-t", "ext4", "-b", "4096", "-i", "4096", "-m", "0",
+            ])
             .args(["-E", "root_owner=0:0", "-d"])
             .args([content, &self.userdata()])
-            .arg(format!("{mebibytes}M"))
             .status()
             .expect("mke2fs runs");
         assert!(made.success());
