@@ -196,7 +196,7 @@ impl Rehearsal {
 
     /// Makes the disk of `/userdata` hold what comes before the operation.
     pub fn lay_out(&self, board: &Board) {
-        board.make_userdata(self.before.above(), 64);
+        make_userdata(board, self.before.above(), 64);
     }
 
     /// Whether an operation said that all was done, as the undisturbed one did.
@@ -204,6 +204,20 @@ impl Rehearsal {
         code == self.outcome.code
             && serde_json::from_str(report).is_ok_and(|report: Value| report == self.outcome.report)
     }
+}
+
+/// Another disk of `/userdata`, of so many MiB, that holds what this directory does.
+pub fn make_userdata(board: &Board, content: &Path, mebibytes: u64) {
+    let disk = fs::File::create(board.userdata()).unwrap();
+    disk.set_len(mebibytes << 20).unwrap();
+    let made = Command::new("mke2fs")
+        .args([
+            "-q", "-F", "-t", "ext4", "-b", "4096", "-i", "4096", "-m", "0",
+        ])
+        .args(["-E", "root_owner=0:0", "-d"])
+        .args([content, &board.userdata()])
+        .status();
+    assert!(made.expect("mke2fs runs").success());
 }
 
 /// A line for the table of what was looked at.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::board::{Board, Machine, Running, Slot};
 use crate::disk::{Files, read_back};
 use crate::judge::{Tree, Undisturbed};
-use crate::rehearsal::{OPERATIONS, Operation, Rehearsal, tell};
+use crate::rehearsal::{OPERATIONS, Operation, Rehearsal, make_userdata, tell};
 
 const USUAL_CUTS: usize = 50;
 /// A cut takes about two seconds on an idle core.
@@ -125,7 +125,7 @@ fn make_disk(board: &Board, rehearsals: &[Rehearsal], plan: &[Cut]) {
             .status();
         assert!(packed.expect("tar runs").success());
     }
-    board.make_userdata(content.path(), 64 + plan.len() as u64);
+    make_userdata(board, content.path(), 64 + plan.len() as u64);
 }
 
 fn cut_all(running: &mut Running, cuts: usize) {

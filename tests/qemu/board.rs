@@ -107,20 +107,6 @@ impl Board {
         oem.join("usr/share/aiden/skills")
     }
 
-    /// Another disk of `/userdata`, of so many MiB, that holds what this directory does.
-    pub fn make_userdata(&self, content: &Path, mebibytes: u64) {
-        fs::remove_file(self.userdata()).unwrap();
-        let made = Command::new("mke2fs")
-            .args([
-                "-q", "-F", "-t", "ext4", "-b", "4096", "-i", "4096", "-m", "0",
-            ])
-            .args(["-E", "root_owner=0:0", "-d"])
-            .args([content, &self.userdata()])
-            .status()
-            .expect("mke2fs runs");
-        assert!(made.success());
-    }
-
     /// What is on the disk of `/userdata`.
     pub fn files(&self) -> Files {
         disk::read_back(&self.userdata())
