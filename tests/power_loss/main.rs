@@ -35,8 +35,8 @@ fn media_an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
 }
 
 #[test]
-fn media_an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
-    media::an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot();
+fn media_an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync() {
+    media::an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync();
 }
 
 #[test]

@@ -20,17 +20,17 @@ pub fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
     rehearsal.lay_out(&board);
     let journal = blocks(&board.userdata(), "<8>");
     let mut seen = Seen::default();
-    for (turn, block) in [1, 4, 12, 24, 32, 40].into_iter().enumerate() {
+    for (turn, block) in [1, 12, 24, 32, 40, 48].into_iter().enumerate() {
         let fault = format!("userdata:write:{}", journal[block] * SECTORS_A_BLOCK);
         let name = format!("journal block {block}");
         let next = if turn % 2 == 0 { Slot::B } else { Slot::A };
-        seen.look(&name, &operation, &rehearsal, &fault, next);
+        seen.look(&name, &operation, &rehearsal, &fault, next, false);
     }
     seen.tell(&operation, "EIO on the journal");
 }
 
-/// `fsync` tells of a lost write once.
-pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
+/// `fsync` tells of a lost write once; in one state the next sync comes in the same boot.
+pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync() {
     let operation = UPDATE_OF_EDITED;
     let board = Board::new(Machine::Aarch64);
     let rehearsal = Rehearsal::of(&operation, &board);
@@ -51,7 +51,7 @@ pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_boot() {
         let block = blocks(&board.userdata(), path)[0];
         let fault = format!("userdata:write:{}:once", block * SECTORS_A_BLOCK);
         let next = if turn % 2 == 0 { Slot::B } else { Slot::A };
-        seen.look(path, &operation, &rehearsal, &fault, next);
+        seen.look(path, &operation, &rehearsal, &fault, next, turn == 4);
     }
     seen.tell(&operation, "EIO on data");
 }
@@ -147,7 +147,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Boots into the operation with a fault, then without one.
+    /// Boots into the operation with a fault, after which it may be tried again, then without one.
     fn look(
         &mut self,
         name: &str,
@@ -155,6 +155,7 @@ impl Seen {
         rehearsal: &Rehearsal,
         fault: &str,
         next: Slot,
+        again_at_once: bool,
     ) {
         let board = Board::new(Machine::Aarch64);
         rehearsal.lay_out(&board);
@@ -163,6 +164,9 @@ impl Seen {
             .option(&["--fault", fault])
             .start();
         let told = Told::by(&mut running);
+        if again_at_once {
+            running.must("aiden-skills sync");
+        }
         let kernel = running.must("dmesg");
         let mounts = running.must("grep ' /userdata ' /proc/mounts");
         running.power_off();
@@ -176,7 +180,7 @@ impl Seen {
         let [settled, after] = trees(&board.userdata());
 
         let undisturbed = &rehearsal.undisturbed;
-        let reported = told.code == 0;
+        let reported = told.code == 0 || again_at_once;
         let again: serde_json::Value = serde_json::from_str(&again).unwrap();
         let flushes = again["flushes"].as_u64().unwrap();
         let mut wrong = undisturbed.judge_left(&left, reported);
@@ -189,7 +193,7 @@ impl Seen {
             wrong.push(format!("it exits with {}: {}", told.code, told.log));
         }
         let is_named = |error: &&str| told.log.contains(error);
-        if !reported && !["I/O error", "Read-only file system"].iter().any(is_named) {
+        if told.code != 0 && !["I/O error", "Read-only file system"].iter().any(is_named) {
             wrong.push(format!("it does not say what is wrong: {}", told.log));
         }
         if next_told.code != 0 {
