@@ -3,7 +3,7 @@
 //! `power-loss: OPERATION | MEDIUM OR FAULT | STATES | VIOLATIONS`.
 //!
 //! `AIDEN_BOARDS` names the boards that `board/qemu/image.sh` has built; `AIDEN_SOAK=N` makes N cuts in place of the
-//! usual number.
+//! usual number; `AIDEN_MUTANT` reaches the board's program, which must then be one with the feature `mutants`.
 
 #![allow(missing_docs, clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

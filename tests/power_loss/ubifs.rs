@@ -130,8 +130,9 @@ fn make_disk(board: &Board, rehearsals: &[Rehearsal], plan: &[Cut]) {
 
 fn cut_all(running: &mut Running, cuts: usize) {
     let started = Instant::now();
+    let mutant = std::env::var("AIDEN_MUTANT").unwrap_or_default();
     running.must(&format!(
-        "(sh {LAB}/ubifs.sh {LAB} >/run/lab.log 2>&1; echo $? >/run/lab.code) &"
+        "(AIDEN_MUTANT={mutant} sh {LAB}/ubifs.sh {LAB} >/run/lab.log 2>&1; echo $? >/run/lab.code) &"
     ));
     while running.sh("sleep 2; test -e /run/lab.code").code != 0 {
         let patience = PATIENCE_A_CUT * u32::try_from(cuts + 3).unwrap();
