@@ -26,7 +26,7 @@ case $board in
 armv7)
     architecture=armhf flavour=armmp
     # Only this kernel of Debian's has NAND in memory.
-    more_modules+=('nandsim ubi ubifs lzo deflate zstd')
+    more_modules+=('nandsim lzo deflate zstd ubi ubifs')
     tools+=(ubiattach ubidetach ubimkvol)
     ;;
 aarch64 | systemd) architecture=arm64 flavour=arm64 ;;

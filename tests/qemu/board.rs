@@ -44,7 +44,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    fn letter(self) -> &'static str {
+    pub fn letter(self) -> &'static str {
         match self {
             Self::A => "a",
             Self::B => "b",
@@ -99,8 +99,12 @@ impl Board {
 
     /// The skills that a slot ships.
     pub fn bundle(&self, slot: Slot) -> Files {
+        Files::of(&self.bundle_directory(slot))
+    }
+
+    pub fn bundle_directory(&self, slot: Slot) -> PathBuf {
         let oem = self.images.join(format!("oem_{}", slot.letter()));
-        Files::of(&oem.join("usr/share/aiden/skills"))
+        oem.join("usr/share/aiden/skills")
     }
 
     /// What is on the disk of `/userdata`.

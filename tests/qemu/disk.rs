@@ -89,10 +89,15 @@ pub fn read_back(image: &Path) -> Files {
 /// As `read_back`, for a disk that a test has damaged.
 pub fn read_back_as_it_is(image: &Path) -> Files {
     let to = tempfile::tempdir().unwrap();
-    debugfs(image, &["-R", &format!("rdump / {}", to.path().display())]);
+    unpack(image, to.path());
     let mut files = Files::of(to.path());
     files.0.retain(|path, _| !path.starts_with("lost+found/"));
     files
+}
+
+/// Copies all that is on a disk into a directory.
+pub fn unpack(image: &Path, to: &Path) {
+    debugfs(image, &["-R", &format!("rdump / {}", to.display())]);
 }
 
 /// Runs debugfs on a disk.

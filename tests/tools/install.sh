@@ -85,6 +85,8 @@ for_boards() {
     need mksquashfs squashfs-tools
     need mke2fs e2fsprogs
     need debugfs e2fsprogs
+    need mkfs.vfat dosfstools
+    need mcopy mtools
     need fakeroot fakeroot
     need cpio cpio
     need modprobe kmod

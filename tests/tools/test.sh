@@ -21,7 +21,7 @@ step() { printf '\n=== %s (after %d s)\n' "$*" $((SECONDS - started)); }
 scripts() {
     shellcheck .ci/run examples/*.sh tests/tools/*.sh packaging/*.sh packaging/*/*.sh packaging/deb/scripts/* \
         board/libexec/* board/init.d/* board/qemu/*.sh board/qemu/rootfs/init board/qemu/rootfs/etc/init.d/* \
-        board/qemu/rootfs/usr/bin/* board/qemu/systemd/initrd-init
+        board/qemu/rootfs/usr/bin/* board/qemu/systemd/initrd-init tests/power_loss/*.sh
 }
 
 # The units name what is installed, so they are looked at where it is.
@@ -59,7 +59,7 @@ lane_of_this_machine() {
     scripts
     step "clippy"
     cargo clippy --locked --all-targets -- -D warnings
-    cargo clippy --locked --test qemu -- -D warnings
+    cargo clippy --locked --test qemu --test power_loss -- -D warnings
     step "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
     step "demo"
