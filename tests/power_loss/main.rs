@@ -1,0 +1,26 @@
+//! Power cuts where it counts: on the medium. What a board's disk may hold after a cut is made from a record of all
+//! that was written to it, or comes about by switching boards off. `board/qemu/power-loss.sh` builds the boards and
+//! runs these; a plain `cargo test` does not.
+
+#![allow(missing_docs, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code)]
+#[path = "../qemu/board.rs"]
+mod board;
+#[path = "../common/mod.rs"]
+mod common;
+#[allow(dead_code)]
+#[path = "../qemu/disk.rs"]
+mod disk;
+#[path = "../common/judge.rs"]
+mod judge;
+
+mod log;
+mod operations;
+mod random;
+mod recorded;
+mod recording;
+mod state;
+mod table;
+mod verdict;

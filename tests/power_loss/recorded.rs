@@ -1,0 +1,243 @@
+//! Operations on recorded disks: every moment, and what a cache may lose at it, must end well.
+
+use std::collections::HashSet;
+
+use crate::log::{BLOCK, Cut, Disk, Entry, Log, Losses, SECTOR};
+use crate::operations;
+use crate::random::{Random, seed, soak};
+use crate::recording::{Recorded, Recording, Step};
+use crate::state::{Bench, EXT2, EXT4, EXT4_NO_AUTO_ALLOC, EXT4_WRITEBACK, FileSystem, Way};
+use crate::table;
+use crate::verdict::Case;
+
+/// So many entries after its end still belong to an operation: others may still be on their way to the medium.
+const A_LITTLE_AFTER: usize = 8;
+/// Losses tried at each moment of a normal run.
+const LOSSES: usize = 2;
+
+/// The cuts of an operation: each moment, whole and torn, and with losses where the file system can bear them.
+pub fn cuts(log: &Log, step: &Recorded, with_losses: bool, random: &mut Random) -> Vec<Cut> {
+    let first = step.begin + 1;
+    let last = step.over.min(step.end + A_LITTLE_AFTER);
+    let mut cuts = vec![Cut::after(first)];
+    for sent in first + 1..=last {
+        cuts.push(Cut::after(sent));
+        for _ in 0..soak() {
+            cuts.extend(torn(&log.entries[sent - 1], sent, random));
+        }
+        let in_flight = log.in_flight(first, sent);
+        if !with_losses || in_flight.is_empty() {
+            continue;
+        }
+        for _ in 0..LOSSES * soak() {
+            let losses = lose(log, &in_flight, random);
+            cuts.push(Cut { sent, losses });
+        }
+    }
+    cuts
+}
+
+/// The last entry, if it is a long one, got through in part.
+fn torn(entry: &Entry, sent: usize, random: &mut Random) -> Option<Cut> {
+    (entry.sectors() > BLOCK / SECTOR).then(|| {
+        let losses = Losses::from([(sent - 1, 0..part(entry, random))]);
+        Cut { sent, losses }
+    })
+}
+
+/// Whole blocks mostly, as most media write them.
+fn part(entry: &Entry, random: &mut Random) -> usize {
+    const IN_BLOCK: usize = BLOCK / SECTOR;
+    let blocks = entry.sectors() / IN_BLOCK;
+    if blocks < 2 || random.once_in(4) {
+        random.below(entry.sectors())
+    } else {
+        (1 + random.below(blocks - 1)) * IN_BLOCK
+    }
+}
+
+/// Some of what was on its way did not arrive: one entry, a few, or most.
+fn lose(log: &Log, in_flight: &[usize], random: &mut Random) -> Losses {
+    let mut losses = Losses::new();
+    let one_in = [2, 4, in_flight.len()][random.below(3)].max(1);
+    for at in in_flight {
+        if random.once_in(one_in) {
+            losses.insert(*at, 0..0);
+        } else if random.once_in(8) {
+            let entry = &log.entries[*at];
+            let part = part(entry, random);
+            let from_the_end = part..entry.sectors();
+            let of_it = if random.once_in(2) {
+                0..part
+            } else {
+                from_the_end
+            };
+            losses.insert(*at, of_it);
+        }
+    }
+    losses
+}
+
+/// All states of all operations of a recording.
+pub struct Trial<'r> {
+    recording: &'r Recording,
+    bench: Bench,
+    way: Way,
+    seed: u64,
+}
+
+/// How it went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    pub states: usize,
+    pub violations: usize,
+}
+
+impl<'r> Trial<'r> {
+    pub fn new(recording: &'r Recording, seed: u64) -> Self {
+        Self {
+            recording,
+            bench: Bench::new(),
+            way: Way::of_this_machine(),
+            seed,
+        }
+    }
+
+    /// The operation as it goes undisturbed, from the state at its begin.
+    pub fn case(&self, step: &Recorded) -> Case {
+        let Recording {
+            file_system, log, ..
+        } = self.recording;
+        let begin = log.player().disk(&Cut::after(step.begin + 1));
+        let opened = self.bench.open(&begin, file_system, self.way).unwrap();
+        let directory = step.step.directory();
+        let case = Case::new(
+            step.step.operation,
+            &directory,
+            &opened.directory(&directory),
+        );
+        assert_eq!(
+            case.code,
+            step.code,
+            "{} ends on the board as on this machine",
+            step.step.name()
+        );
+        case
+    }
+
+    /// Judges the states of one operation; those that are the same to the last byte only once.
+    pub fn run(&self, step: &Recorded) -> Tally {
+        let Recording {
+            file_system, log, ..
+        } = self.recording;
+        let name = step.step.name();
+        let case = self.case(step);
+        let mut random = Random::new(self.seed, &format!("{name} {}", file_system.name));
+        let mut player = log.player();
+        let mut seen = HashSet::new();
+        let mut tally = Tally::default();
+        for cut in cuts(log, step, file_system.has_journal(), &mut random) {
+            let disk = player.disk(&cut);
+            let reported = cut.sent > step.end;
+            if !seen.insert((disk.digest(), reported)) {
+                continue;
+            }
+            tally.states += 1;
+            let wrong = self.judge(&case, &disk, reported);
+            if wrong.is_empty() {
+                continue;
+            }
+            tally.violations += 1;
+            // One told in full is enough to see what is wrong.
+            if tally.violations == 1 {
+                self.tell(&case, step, &cut, &wrong);
+            }
+        }
+        table::line(&name, file_system.name, tally.states, tally.violations);
+        tally
+    }
+
+    fn judge(&self, case: &Case, disk: &Disk, reported: bool) -> Vec<String> {
+        let file_system = &self.recording.file_system;
+        case.judge(&self.bench, disk, file_system, self.way, reported)
+    }
+
+    /// Says how to come to a state that is wrong, with as few losses as make it so.
+    fn tell(&self, case: &Case, step: &Recorded, cut: &Cut, wrong: &[String]) {
+        let log = &self.recording.log;
+        let reported = cut.sent > step.end;
+        let (mut least, mut wrong) = (cut.clone(), wrong.to_vec());
+        for at in cut.losses.keys() {
+            let mut fewer = least.clone();
+            fewer.losses.remove(at);
+            let still = self.judge(case, &log.player().disk(&fewer), reported);
+            if !still.is_empty() {
+                (least, wrong) = (fewer, still);
+            }
+        }
+        println!(
+            "VIOLATION: {} on {}, seed {}: cut when {} entries had been sent ({} after its begin, its end is {}{}), \
+             lost: {:?}",
+            step.step.name(),
+            self.recording.file_system.name,
+            self.seed,
+            cut.sent,
+            cut.sent - step.begin,
+            step.end - step.begin,
+            if reported { ", so it was reported" } else { "" },
+            least.losses,
+        );
+        for one in wrong {
+            let short: String = one.chars().take(2000).collect();
+            println!("  {short}");
+        }
+    }
+}
+
+fn every_operation() -> Vec<Step> {
+    let step = |operation| Step {
+        operation,
+        mutant: None,
+    };
+    operations::ALL.iter().map(step).collect()
+}
+
+#[track_caller]
+fn assert_every_state_ends_well(file_system: FileSystem, at_least: usize) {
+    let seed = seed(file_system.name);
+    let recording = Recording::of(file_system, &every_operation());
+    let trial = Trial::new(&recording, seed);
+    let tallies: Vec<Tally> = recording.steps.iter().map(|step| trial.run(step)).collect();
+    let states: usize = tallies.iter().map(|tally| tally.states).sum();
+    let violations: usize = tallies.iter().map(|tally| tally.violations).sum();
+    println!("power-loss: {states} states of {}", file_system.name);
+    if violations > 0 {
+        recording.keep();
+    }
+    assert_eq!(
+        violations, 0,
+        "of {states} states; the first of each operation is told above"
+    );
+    assert!(states >= at_least, "only {states} states");
+}
+
+#[test]
+fn every_cut_on_ext4_ends_well() {
+    assert_every_state_ends_well(EXT4, 500);
+}
+
+#[test]
+fn every_cut_on_ext4_without_help_for_replaced_files_ends_well() {
+    assert_every_state_ends_well(EXT4_NO_AUTO_ALLOC, 500);
+}
+
+#[test]
+fn every_cut_on_ext4_that_does_not_order_data_ends_well() {
+    assert_every_state_ends_well(EXT4_WRITEBACK, 500);
+}
+
+/// Without a journal no program survives a medium that reorders writes, so here each prefix is tried and no loss.
+#[test]
+fn every_moment_on_ext2_ends_well() {
+    assert_every_state_ends_well(EXT2, 200);
+}
