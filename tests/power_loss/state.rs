@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -154,6 +156,8 @@ impl Bench {
     /// Opens what lies on a disk; says why where it is no file system any more.
     pub fn open(&self, disk: &Disk, file_system: &FileSystem, way: Way) -> Result<Opened, String> {
         let image = self.place.path().join("image");
+        // Not the file of the one before, which a loop device may still hold.
+        let _ = fs::remove_file(&image);
         disk.write(&image);
         self.open_image(&image, file_system, way)
     }
@@ -221,13 +225,19 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        if self.mounted {
-            let unmounted = succeeds(Command::new("umount").arg(self.root.path()));
-            // A second panic would end the process before the other tests' file systems are unmounted.
-            if let Err(why) = unmounted {
-                eprintln!("{why}");
-            }
+        if !self.mounted {
+            return;
         }
+        // Another thread's child holds what it was born with until it is another program.
+        for _ in 0..200 {
+            if succeeds(Command::new("umount").arg(self.root.path())).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let detached = succeeds(Command::new("umount").arg("-l").arg(self.root.path()));
+        // A second panic would end the process before the other tests' file systems are unmounted.
+        assert!(thread::panicking(), "it can't be unmounted; {detached:?}");
     }
 }
 
