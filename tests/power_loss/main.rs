@@ -17,6 +17,7 @@ mod disk;
 mod judge;
 
 mod log;
+mod mutants;
 mod operations;
 mod random;
 mod recorded;

@@ -32,7 +32,7 @@ impl Step {
 
     pub fn name(&self) -> String {
         match self.mutant {
-            Some(mutant) => format!("{} ({mutant})", self.operation.name),
+            Some(mutant) => format!("mutant {mutant}: {}", self.operation.name),
             None => self.operation.name.into(),
         }
     }

@@ -14,6 +14,14 @@ use crate::operations::Operation;
 use crate::recording::bundle;
 use crate::state::{Bench, FileSystem, Way, scratch};
 
+/// What is wrong with a state.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    pub wrong: Vec<String>,
+    /// A file of the library is neither old nor new, or the file system can't be opened at all.
+    pub is_torn: bool,
+}
+
 /// An operation as it goes undisturbed, which this machine's program shows.
 pub struct Case {
     directory: String,
@@ -72,19 +80,25 @@ impl Case {
         file_system: &FileSystem,
         way: Way,
         reported: bool,
-    ) -> Vec<String> {
+    ) -> Verdict {
         let opened = match bench.open(disk, file_system, way) {
             Ok(opened) => opened,
-            Err(why) => return vec![why],
+            Err(why) => {
+                return Verdict {
+                    wrong: vec![why],
+                    is_torn: true,
+                };
+            }
         };
         let left = Tree::of(&opened.directory(&self.directory));
+        let is_torn = self.is_torn(&left);
         let mut wrong = self.undisturbed.judge_left(&left, reported);
         let mut hasher = DefaultHasher::new();
         left.0.hash(&mut hasher);
         let key = (hasher.finish(), reported);
         if let Some(known) = self.known.borrow().get(&key) {
             wrong.extend(known.iter().cloned());
-            return wrong;
+            return Verdict { wrong, is_torn };
         }
         let mut found = self.judge_next(0, &opened.directory(&self.directory), reported);
         drop(opened);
@@ -96,7 +110,23 @@ impl Case {
         }
         wrong.extend(found.iter().cloned());
         self.known.borrow_mut().insert(key, found);
-        wrong
+        Verdict { wrong, is_torn }
+    }
+
+    fn is_torn(&self, left: &Tree) -> bool {
+        let [before, after] = [&self.undisturbed.before, &self.undisturbed.after];
+        let mut files = left
+            .0
+            .iter()
+            .filter(|(path, _)| path.starts_with("skills/"));
+        files.any(|(path, node)| {
+            let is = |tree: &Tree| {
+                tree.0
+                    .get(path)
+                    .is_some_and(|there| there.bytes == node.bytes)
+            };
+            !is(before) && !is(after)
+        })
     }
 
     /// Syncs what was left with one of the next bundles, twice.
