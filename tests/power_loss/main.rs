@@ -16,7 +16,10 @@ mod disk;
 #[path = "../common/judge.rs"]
 mod judge;
 
+mod guest;
+mod kills;
 mod log;
+mod looked_at;
 mod mutants;
 mod operations;
 mod random;

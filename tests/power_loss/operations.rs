@@ -93,12 +93,12 @@ impl Operation {
     pub fn directory(&self) -> String {
         self.name.replace(' ', "-")
     }
+}
 
-    /// The firmware that the next start may find, this one's first.
-    pub fn next_firmwares(&self) -> [Slot; 2] {
-        match self.firmware {
-            Slot::A => [Slot::A, Slot::B],
-            Slot::B => [Slot::B, Slot::A],
-        }
+/// The firmwares that the next start may find: this one, or after a switch the other.
+pub fn both_from(firmware: Slot) -> [Slot; 2] {
+    match firmware {
+        Slot::A => [Slot::A, Slot::B],
+        Slot::B => [Slot::B, Slot::A],
     }
 }

@@ -8,7 +8,7 @@ use crate::random::{Random, seed, soak};
 use crate::recording::{Recorded, Recording, Step};
 use crate::state::{Bench, EXT2, EXT4, EXT4_NO_AUTO_ALLOC, EXT4_WRITEBACK, FileSystem, Way};
 use crate::table;
-use crate::verdict::{Case, Verdict};
+use crate::verdict::{self, Case, Verdict};
 
 /// So many entries after its end still belong to an operation: others may still be on their way to the medium.
 const A_LITTLE_AFTER: usize = 8;
@@ -112,12 +112,11 @@ impl<'r> Trial<'r> {
         } = self.recording;
         let begin = log.player().disk(&Cut::after(step.begin + 1));
         let opened = self.bench.open(&begin, file_system, self.way).unwrap();
-        let directory = step.step.directory();
-        let case = Case::new(
-            step.step.operation,
-            &directory,
-            &opened.directory(&directory),
-        );
+        let (directory, operation) = (step.step.directory(), step.step.operation);
+        let before = opened.directory(&directory);
+        let case = Case::new(&directory, &before, operation.firmware, |config| {
+            verdict::run(config, operation.firmware, operation.command)
+        });
         assert_eq!(
             case.code,
             step.code,
@@ -156,7 +155,7 @@ impl<'r> Trial<'r> {
             tally.violations += 1;
             // One told in full is enough to see what is wrong.
             if tally.violations == 1 {
-                self.tell(&case, step, &cut, verdict.wrong);
+                self.shrink_and_tell(&case, step, &cut, verdict.wrong);
             }
         }
         table::line(&name, file_system.name, tally.states, tally.violations);
@@ -169,7 +168,7 @@ impl<'r> Trial<'r> {
     }
 
     /// Says how to come to a state that is wrong, with as few losses as make it so.
-    fn tell(&self, case: &Case, step: &Recorded, cut: &Cut, mut wrong: Vec<String>) {
+    fn shrink_and_tell(&self, case: &Case, step: &Recorded, cut: &Cut, mut wrong: Vec<String>) {
         let log = &self.recording.log;
         let reported = cut.sent > step.end;
         let mut least = cut.clone();
@@ -181,36 +180,42 @@ impl<'r> Trial<'r> {
                 (least, wrong) = (fewer, still.wrong);
             }
         }
-        println!(
-            "{}: {} on {}, seed {}: cut when {} entries had been sent ({} after its begin, its end is {}{}), \
-             lost: {:?}",
-            if step.step.mutant.is_some() {
-                "found"
-            } else {
-                "VIOLATION"
-            },
-            step.step.name(),
+        tell(
+            step,
             self.recording.file_system.name,
             self.seed,
-            cut.sent,
-            cut.sent - step.begin,
-            step.end - step.begin,
-            if reported { ", so it was reported" } else { "" },
-            least.losses,
+            &least,
+            &wrong,
         );
-        let length = if step.step.mutant.is_some() {
-            100
-        } else {
-            2000
-        };
-        for one in wrong {
-            let short: String = one.chars().take(length).collect();
-            println!("  {short}");
-        }
     }
 }
 
-fn every_operation() -> Vec<Step> {
+/// Says what is wrong with a state, and how one comes to it; of a fault on purpose not much.
+pub fn tell(step: &Recorded, file_system: &str, seed: u64, cut: &Cut, wrong: &[String]) {
+    let (word, length) = match step.step.mutant {
+        Some(_) => ("found", 100),
+        None => ("VIOLATION", 2000),
+    };
+    println!(
+        "{word}: {} on {file_system}, seed {seed}: cut when {} entries had been sent ({} after its begin, its end is {}{}), \
+         lost: {:?}",
+        step.step.name(),
+        cut.sent,
+        cut.sent - step.begin,
+        step.end - step.begin,
+        if cut.sent > step.end {
+            ", so it was reported"
+        } else {
+            ""
+        },
+        cut.losses,
+    );
+    for one in wrong {
+        println!("  {}", one.chars().take(length).collect::<String>());
+    }
+}
+
+pub fn every_operation() -> Vec<Step> {
     let step = |operation| Step {
         operation,
         mutant: None,

@@ -3,14 +3,16 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::board::Slot;
 use crate::common;
 use crate::judge::{Next, Tree, Undisturbed};
 use crate::log::Disk;
-use crate::operations::Operation;
+use crate::operations::both_from;
 use crate::recording::bundle;
 use crate::state::{Bench, FileSystem, Way, scratch};
 
@@ -35,33 +37,37 @@ pub struct Case {
 }
 
 impl Case {
-    /// `before` is the config dir with which the operation begins.
-    pub fn new(operation: &Operation, directory: &str, before: &Path) -> Self {
-        let bundles = operation.next_firmwares().map(bundle);
-        let arguments: Vec<&str> = operation.command.split_whitespace().collect();
+    /// `before` is the config dir with which something begins that ends with an exit code; `firmware` is what the
+    /// board has then.
+    pub fn new(
+        directory: &str,
+        before: &Path,
+        firmware: Slot,
+        run: impl FnOnce(&Path) -> i32,
+    ) -> Self {
         let place = scratch();
         let after = fork(before, &place.path().join("after"));
-        let code = common::run(&mut program(&after, &bundles[0], &arguments)).code;
-        let next = bundles
-            .iter()
-            .map(|bundle| {
-                let synced = |tree: &Path, name| {
-                    let config = fork(tree, &place.path().join(name));
-                    assert!(matches!(sync(&config, bundle).0, 0 | 3));
-                    let tree = Tree::of(&config);
-                    let _ = std::fs::remove_dir_all(config);
-                    tree
-                };
-                Next {
-                    of_before: synced(before, "of-before"),
-                    of_after: synced(&after, "of-after"),
-                }
-            })
-            .collect();
+        let code = run(&after);
+        let synced = |tree: &Path, bundle| {
+            let config = fork(tree, &place.path().join("synced"));
+            let (code, _) = sync(&config, bundle);
+            assert!(
+                matches!(code, 0 | 3),
+                "an undisturbed sync ends with {code}"
+            );
+            let tree = Tree::of(&config);
+            fs::remove_dir_all(config).unwrap();
+            tree
+        };
+        let bundles = both_from(firmware).map(bundle);
+        let next = bundles.iter().map(|bundle| Next {
+            of_before: synced(before, bundle),
+            of_after: synced(&after, bundle),
+        });
         let undisturbed = Undisturbed {
             before: Tree::of(before),
             after: Tree::of(&after),
-            next,
+            next: next.collect(),
         };
         Self {
             directory: directory.into(),
@@ -111,6 +117,19 @@ impl Case {
         wrong.extend(found.iter().cloned());
         self.known.borrow_mut().insert(key, found);
         Verdict { wrong, is_torn }
+    }
+
+    /// As `judge`, whatever is known already.
+    pub fn judge_afresh(
+        &self,
+        bench: &Bench,
+        disk: &Disk,
+        file_system: &FileSystem,
+        way: Way,
+        reported: bool,
+    ) -> Verdict {
+        self.known.borrow_mut().clear();
+        self.judge(bench, disk, file_system, way, reported)
     }
 
     fn is_torn(&self, left: &Tree) -> bool {
@@ -163,17 +182,23 @@ impl Case {
     }
 }
 
-fn program(config: &Path, bundle: &Path, arguments: &[&str]) -> Command {
+/// The program on a config dir of this machine.
+pub fn program(config: &Path, bundle: &Path, arguments: &str) -> Command {
     let mut command = common::bare_command();
     command.arg("--config-dir").arg(config);
-    command.arg("--bundled-dir").arg(bundle);
-    command.arg("--json").args(arguments);
+    command.arg("--bundled-dir").arg(bundle).arg("--json");
+    command.args(arguments.split_whitespace());
     command
+}
+
+/// Its exit code.
+pub fn run(config: &Path, firmware: Slot, arguments: &str) -> i32 {
+    common::run(&mut program(config, &bundle(firmware), arguments)).code
 }
 
 /// Exit code and number of flushes.
 pub fn sync(config: &Path, bundle: &Path) -> (i32, u64) {
-    let run = common::run(&mut program(config, bundle, &["sync"]));
+    let run = common::run(&mut program(config, bundle, "sync"));
     let report = serde_json::from_str::<serde_json::Value>(&run.stdout);
     let flushes = report.ok().and_then(|report| report["flushes"].as_u64());
     (run.code, flushes.unwrap_or(u64::MAX))
