@@ -63,13 +63,17 @@ umount /run/s && losetup -d /dev/loop0
 "#;
 
 /// Looks at all of them, in as many boots as it takes. Where the file system can't be mounted, it says so.
-pub fn look(file_system: &FileSystem, jobs: &[Job]) -> Vec<Result<Seen, String>> {
+pub fn look<'j>(
+    file_system: &FileSystem,
+    jobs: impl IntoIterator<Item = &'j Job>,
+) -> Vec<Result<Seen, String>> {
+    let jobs: Vec<&Job> = jobs.into_iter().collect();
     jobs.chunks(STATES_OF_A_BOOT)
         .flat_map(|jobs| look_in_one_boot(file_system, jobs))
         .collect()
 }
 
-fn look_in_one_boot(file_system: &FileSystem, jobs: &[Job]) -> Vec<Result<Seen, String>> {
+fn look_in_one_boot(file_system: &FileSystem, jobs: &[&Job]) -> Vec<Result<Seen, String>> {
     let place = scratch();
     let [states, seen] = ["states", "seen"].map(|name| place.path().join(name));
     let length = jobs[0].disk.length();

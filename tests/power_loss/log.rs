@@ -33,8 +33,13 @@ impl Entry {
     }
 
     /// All that was written before it is on the medium.
-    pub fn is_flush(&self) -> bool {
-        self.flags & (FLUSH | FUA) != 0
+    fn is_flush(&self) -> bool {
+        self.flags & FLUSH != 0
+    }
+
+    /// It can't be lost once it was sent: a flush has nothing of its own, and some writes wait for the medium.
+    fn is_safe(&self) -> bool {
+        self.sectors == 0 || self.flags & FUA != 0
     }
 
     /// The number that `board-mark` wrote.
@@ -192,7 +197,7 @@ impl Log {
             .rev()
             .take_while(|at| !self.entries[*at].is_flush());
         let mut all: Vec<usize> = since
-            .filter(|at| self.entries[*at].sectors > 0 && !marks.contains(at))
+            .filter(|at| !self.entries[*at].is_safe() && !marks.contains(at))
             .collect();
         all.reverse();
         all

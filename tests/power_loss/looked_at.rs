@@ -14,7 +14,7 @@ use crate::table;
 use crate::verdict::{self, Case};
 
 /// States of an operation on f2fs in a normal run.
-const STATES: usize = 8;
+const STATES: usize = 10;
 /// States that are looked at in every way.
 const SAMPLE: usize = 12;
 
@@ -49,110 +49,135 @@ fn some_states(
     states.collect()
 }
 
-/// For each state one job for each firmware.
-fn jobs(step: &Recorded, states: &[State]) -> Vec<Job> {
-    let firmwares = both_from(step.step.operation.firmware);
-    let jobs = states.iter().flat_map(|state| {
-        firmwares.map(|firmware| Job {
-            disk: state.disk.clone(),
-            directory: step.step.directory(),
-            firmware,
-        })
-    });
-    jobs.collect()
+/// The program that a state is synced with: that of the firmware that was cut and, every other time, the other one.
+fn job(step: &Recorded, state: &State, next: usize) -> Job {
+    Job {
+        disk: state.disk.clone(),
+        directory: step.step.directory(),
+        firmware: both_from(step.step.operation.firmware)[next],
+    }
 }
 
-/// What is wrong with a state, as a board saw it with each of the firmwares.
-fn judge(case: &Case, seen: &[Result<Seen, String>], reported: bool) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for (next, seen) in seen.iter().enumerate() {
-        match seen {
-            Ok(seen) => {
-                let [left, settled, again] = &seen.trees;
-                if next == 0 {
-                    wrong.extend(case.undisturbed.judge_left(left, reported));
-                }
-                let [code, second] = seen.codes;
-                let rest = (second, seen.flushes);
-                wrong.extend(case.judge_trees(next, code, settled, rest, again, reported));
-            }
-            Err(why) => wrong.push(why.clone()),
-        }
-    }
+/// What is wrong with a state, as a board saw it.
+fn judge(case: &Case, seen: &Result<Seen, String>, next: usize, reported: bool) -> Vec<String> {
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(why) => return vec![why.clone()],
+    };
+    let [left, settled, again] = &seen.trees;
+    let mut wrong = case.undisturbed.judge_left(left, reported);
+    let [code, second] = seen.codes;
+    let rest = (second, seen.flushes);
+    wrong.extend(case.judge_trees(next, code, settled, rest, again, reported));
     wrong
 }
 
-#[test]
-fn cuts_on_f2fs_end_well() {
-    let seed = seed(F2FS.name);
-    let recording = Recording::of(F2FS, &every_operation());
-    let mut random = Random::new(seed, F2FS.name);
-    let chosen: Vec<Vec<State>> = recording
-        .steps
-        .iter()
-        .map(|step| some_states(&recording, step, STATES * soak(), &mut random))
-        .collect();
-    let of_steps = recording.steps.iter().zip(&chosen);
-    let jobs: Vec<Job> = of_steps
-        .flat_map(|(step, states)| jobs(step, states))
-        .collect();
-    let seen = look(&F2FS, &jobs);
-    let (mut at, mut all, mut wrongs) = (0, 0, 0);
-    for (step, states) in recording.steps.iter().zip(&chosen) {
-        let of_step = &seen[at..at + 2 * states.len()];
-        let before = of_step[0].as_ref().expect("its begin can be mounted");
-        let operation = step.step.operation;
+/// An operation, and states of it as a board saw them; the first is its begin.
+struct Looked<'r> {
+    step: &'r Recorded,
+    states: Vec<State>,
+    jobs: Vec<Job>,
+    seen: Vec<Result<Seen, String>>,
+}
+
+impl Looked<'_> {
+    fn violations(&self, seed: u64) -> usize {
+        let step = self.step;
+        let (name, operation) = (step.step.name(), step.step.operation);
+        let begin = self.seen[0].as_ref().expect("its begin can be mounted");
+        let before = begin.config(&self.jobs[0]);
         let case = Case::new(
             &step.step.directory(),
-            &before.config(&jobs[at]),
+            &before,
             operation.firmware,
             |config| verdict::run(config, operation.firmware, operation.command),
         );
-        assert_eq!(
-            case.code,
-            step.code,
-            "{} ends on the board as here",
-            step.step.name()
-        );
+        assert_eq!(case.code, step.code, "{name} ends on the board as here");
         let mut violations = 0;
-        for (state, seen) in states.iter().zip(of_step.chunks(2)) {
+        for (number, (state, seen)) in self.states.iter().zip(&self.seen).enumerate() {
             let reported = state.cut.sent > step.end;
-            let wrong = judge(&case, seen, reported);
+            let wrong = judge(&case, seen, number % 2, reported);
             if !wrong.is_empty() {
                 violations += 1;
                 tell(step, F2FS.name, seed, &state.cut, &wrong);
             }
         }
-        table::line(&step.step.name(), F2FS.name, states.len(), violations);
-        at += of_step.len();
-        all += states.len();
-        wrongs += violations;
+        table::line(&name, F2FS.name, self.states.len(), violations);
+        violations
     }
-    println!("power-loss: {all} states of f2fs, looked at by the board");
-    if wrongs > 0 {
+}
+
+/// With two faults on purpose among the operations: what would not see them would see nothing.
+#[test]
+fn cuts_on_f2fs_end_well() {
+    let seed = seed(F2FS.name);
+    let mut steps = every_operation();
+    steps.extend(["no-data-flush", "no-last-flush"].map(|mutant| Step {
+        mutant: Some(mutant),
+        ..update()
+    }));
+    let recording = Recording::of(F2FS, &steps);
+    let mut random = Random::new(seed, F2FS.name);
+    let mut all: Vec<Looked<'_>> = Vec::new();
+    for step in &recording.steps {
+        let states = some_states(&recording, step, STATES * soak(), &mut random);
+        let jobs = states.iter().enumerate();
+        let jobs = jobs
+            .map(|(number, state)| job(step, state, number % 2))
+            .collect();
+        all.push(Looked {
+            step,
+            states,
+            jobs,
+            seen: Vec::new(),
+        });
+    }
+    let mut seen = look(&F2FS, all.iter().flat_map(|looked| &looked.jobs)).into_iter();
+    for looked in &mut all {
+        looked.seen = seen.by_ref().take(looked.jobs.len()).collect();
+    }
+    let (mut states, mut violations, mut missed) = (0, 0, Vec::new());
+    for looked in &all {
+        let found = looked.violations(seed);
+        if looked.step.step.mutant.is_none() {
+            states += looked.states.len();
+            violations += found;
+        } else if found == 0 {
+            missed.push(looked.step.step.name());
+        }
+    }
+    println!("power-loss: {states} states of f2fs, looked at by a board");
+    if violations > 0 {
         recording.keep();
     }
-    assert_eq!(wrongs, 0, "of {all} states; each is told above");
-    assert!(all >= 50, "only {all} states");
+    assert_eq!(violations, 0, "of {states} states; each is told above");
+    assert_eq!(missed, [""; 0], "these faults were not found");
+    assert!(states >= 50, "only {states} states");
+}
+
+fn update() -> Step {
+    let mut operations = operations::ALL.iter();
+    Step {
+        operation: operations.find(|one| one.name == "update").unwrap(),
+        mutant: None,
+    }
 }
 
 /// Mounted here, taken out by debugfs here, or mounted by a board: the same files, and the same end.
 #[test]
 fn it_makes_no_difference_who_looks_at_a_state() {
     let seed = seed("who looks");
-    let mut operations = operations::ALL.iter();
-    let operation = operations.find(|one| one.name == "update").unwrap();
-    let step = Step {
-        operation,
-        mutant: None,
-    };
-    let recording = Recording::of(EXT4, &[step]);
+    let recording = Recording::of(EXT4, &[update()]);
     let trial = Trial::new(&recording, seed);
     let step = &recording.steps[0];
     let case = trial.case(step);
     let mut random = Random::new(seed, "who looks");
     let states = some_states(&recording, step, SAMPLE, &mut random);
-    let seen = look(&EXT4, &jobs(step, &states));
+    let jobs = states
+        .iter()
+        .flat_map(|state| [0, 1].map(|next| job(step, state, next)));
+    let jobs: Vec<Job> = jobs.collect();
+    let seen = look(&EXT4, &jobs);
     let bench = Bench::new();
     for (state, seen) in states.iter().zip(seen.chunks(2)) {
         let left = |way| {
@@ -168,7 +193,14 @@ fn it_makes_no_difference_who_looks_at_a_state() {
             let verdict = case.judge_afresh(&bench, &state.disk, &EXT4, way, reported);
             assert_eq!(verdict.wrong, [""; 0], "{way:?}: {:?}", state.cut);
         }
-        assert_eq!(judge(&case, seen, reported), [""; 0], "{:?}", state.cut);
+        for (next, seen) in seen.iter().enumerate() {
+            assert_eq!(
+                judge(&case, seen, next, reported),
+                [""; 0],
+                "{:?}",
+                state.cut
+            );
+        }
     }
     println!(
         "power-loss: {} states looked at in three ways",

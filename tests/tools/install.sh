@@ -85,6 +85,7 @@ for_boards() {
     need mksquashfs squashfs-tools
     need mke2fs e2fsprogs
     need debugfs e2fsprogs
+    need mkfs.f2fs f2fs-tools
     need fakeroot fakeroot
     need cpio cpio
     need modprobe kmod

@@ -59,7 +59,7 @@ lane_of_this_machine() {
     scripts
     step "clippy"
     cargo clippy --locked --all-targets -- -D warnings
-    cargo clippy --locked --test qemu -- -D warnings
+    cargo clippy --locked --test qemu --test power_loss -- -D warnings
     step "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
     step "demo"
