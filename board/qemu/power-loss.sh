@@ -4,6 +4,7 @@
 #
 #   AIDEN_SOAK=N                  N times as much by chance
 #   AIDEN_POWER_LOSS_SEED=N       the chance of an earlier run
+#   AIDEN_POWER_LOSS_KEPT=DIR     the recordings that a failed run has kept, in place of new ones
 #   AIDEN_POWER_LOSS_TABLE=FILE   what was tried is appended to FILE too, a line for each operation and file system
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::board::{Board, Machine, Slot};
+use crate::cycle::{self, LENGTH, program, user};
 use crate::log::Disk;
-use crate::operations::PRELUDE;
 use crate::random::{Random, seed, soak};
 use crate::recording::{boards, introduction};
 use crate::state::{Bench, EXT4, Way, scratch};
@@ -24,72 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Then a board gets an empty disk, for first seeds are to be cut too.
 const CUTS_OF_A_LIFE: usize = 10;
 const LATEST: f64 = 1.1;
-
-/// What a user does, then what the program does, and with which firmware.
-struct Work {
-    user: &'static str,
-    command: &'static str,
-    firmware: Slot,
-}
-
-/// Done again and again.
-const CYCLE: &[Work] = &[
-    Work {
-        user: "true",
-        command: "sync",
-        firmware: Slot::B,
-    },
-    Work {
-        user: "edit research/SKILL.md",
-        command: "sync",
-        firmware: Slot::A,
-    },
-    Work {
-        user: "delete ui-operator/SKILL.md",
-        command: "sync",
-        firmware: Slot::B,
-    },
-    Work {
-        user: "delete planner/templates/plan.md",
-        command: "reset research ui-operator planner --restore",
-        firmware: Slot::B,
-    },
-    Work {
-        user: "true",
-        command: "sync",
-        firmware: Slot::A,
-    },
-];
-
-/// A user's program that knows how to replace a file, so that a file that is torn was not its doing. On this machine
-/// `flush` does nothing.
-const USER: &str = r#"
-edit() {
-[ ! -e "$C/skills/$1" ] || { cp "$C/skills/$1" "$C/../new" && echo "The user's own words." >>"$C/../new" && flush &&
-mv "$C/../new" "$C/skills/$1"; }
-}
-delete() { rm -f "$C/skills/$1"; }
-"#;
-
-/// The cycle as words for a board's shell. It says what begins and what is done.
-fn cycle() -> String {
-    let mut words = format!(
-        "flush() {{ sync; }}\n{}\nC=/userdata/agent n=0\n",
-        USER.trim()
-    );
-    words += "while :; do\n";
-    for work in CYCLE {
-        let bundle = match work.firmware {
-            Slot::A => "$A",
-            Slot::B => "$B",
-        };
-        let Work { user, command, .. } = work;
-        words += &format!("echo \"user $n\"; {user}; flush; echo \"begin $n\"\n");
-        words +=
-            &format!("skills {bundle} {command} 2>/run/said; echo \"done $n $?\"; n=$((n + 1))\n");
-    }
-    words + "done"
-}
 
 /// What a board was at when it was switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +62,7 @@ impl Moment {
 struct On {
     child: Child,
     console: Arc<Mutex<Vec<u8>>>,
-    reader: thread::JoinHandle<()>,
+    reader: Option<thread::JoinHandle<()>>,
     since: Instant,
 }
 
@@ -147,7 +81,7 @@ impl On {
         Self {
             child,
             console,
-            reader,
+            reader: Some(reader),
             since: Instant::now(),
         }
     }
@@ -161,31 +95,62 @@ impl On {
 
     /// Waits for a line; answers when it came after the board was switched on.
     fn wait_for(&mut self, wanted: &str) -> Duration {
-        loop {
-            if self.heard().lines().any(|line| line == wanted) {
-                return self.since.elapsed();
-            }
-            if self.since.elapsed() > PATIENCE {
-                self.child.kill().unwrap();
-                panic!("{wanted} does not come: {}", self.heard());
+        while !self.hears(wanted, PATIENCE) {
+            assert!(
+                self.since.elapsed() < PATIENCE,
+                "{wanted} does not come: {}",
+                self.heard()
+            );
+        }
+        self.since.elapsed()
+    }
+
+    fn hears(&self, wanted: &str, patience: Duration) -> bool {
+        let since = Instant::now();
+        while !self.heard().lines().any(|line| line == wanted) {
+            if since.elapsed() > patience {
+                return false;
             }
             thread::sleep(Duration::from_millis(5));
         }
+        true
+    }
+
+    /// Starts the cycle on a board that has booted.
+    fn start_cycle(&mut self) -> Duration {
+        self.wait_for("board: ready");
+        // What is typed before the shell listens may be lost in part.
+        let mut tries = 0;
+        while {
+            self.type_lines("stty -echo; PS1= PS2=; echo \"shell $((0 + 1))\"");
+            !self.hears("shell 1", Duration::from_secs(5))
+        } {
+            tries += 1;
+            assert!(tries < 20, "no shell answers: {}", self.heard());
+        }
+        self.type_lines(&format!("{}\n{}", introduction(), cycle::words()));
+        self.wait_for("user 0")
     }
 
     fn type_lines(&mut self, lines: &str) {
         let console = self.child.stdin.as_mut().unwrap();
-        writeln!(console, "stty -echo; PS1= PS2=\n{lines}").unwrap();
+        writeln!(console, "{lines}").unwrap();
         console.flush().unwrap();
     }
 
+    /// Answers what the console said until then.
     fn switch_off(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.reader.join().unwrap();
-        let console = Arc::into_inner(self.console).unwrap().into_inner().unwrap();
-        let whole = console.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        String::from_utf8_lossy(&console[..whole]).replace('\r', "")
+        self.reader.take().unwrap().join().unwrap();
+        self.heard()
+    }
+}
+
+impl Drop for On {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -200,9 +165,8 @@ impl Durations {
         let board = Board::new(machine);
         let mut on = On::new(&board, Slot::A);
         let boot = on.wait_for("board: ready");
-        on.type_lines(&format!("{}\n{}", introduction(), cycle()));
-        let begin = on.wait_for("user 0");
-        let cycle = on.wait_for(&format!("user {}", CYCLE.len())) - begin;
+        let begin = on.start_cycle();
+        let cycle = on.wait_for(&format!("user {}", LENGTH)) - begin;
         on.switch_off();
         Self { boot, cycle }
     }
@@ -242,9 +206,7 @@ impl Life {
         let whole = if while_booting {
             durations.boot
         } else {
-            on.wait_for("board: ready");
-            on.type_lines(&format!("{}\n{}", introduction(), cycle()));
-            on.wait_for("user 0");
+            on.start_cycle();
             durations.cycle
         };
         thread::sleep(whole.mul_f64(LATEST * random.fraction()));
@@ -264,7 +226,6 @@ impl Life {
                 program(&before, number);
             }
         };
-        let firmware = |number: usize| CYCLE[number % CYCLE.len()].firmware;
         match moment {
             Moment::Booting | Moment::Booted => Case::new("agent", &before, slot, boot),
             Moment::User(number) => {
@@ -275,7 +236,7 @@ impl Life {
                 all_before(number);
                 user(&before, number);
                 let run = |config: &Path| program(config, number);
-                Case::new("agent", &before, firmware(number), run)
+                Case::new("agent", &before, cycle::firmware(number), run)
             }
         }
     }
@@ -308,23 +269,6 @@ impl Life {
         fs::copy(self.board.userdata(), place.join("userdata.img")).unwrap();
         println!("  its disk is kept in {}", place.display());
     }
-}
-
-/// The user's part of a work, on this machine.
-fn user(config: &Path, number: usize) -> i32 {
-    let words = CYCLE[number % CYCLE.len()].user;
-    let mut shell = Command::new("sh");
-    shell.env("C", config);
-    shell
-        .arg("-c")
-        .arg(format!("{PRELUDE}\nflush() {{ :; }}\n{USER}\n{words}"));
-    shell.status().unwrap().code().unwrap()
-}
-
-/// The program's part.
-fn program(config: &Path, number: usize) -> i32 {
-    let work = &CYCLE[number % CYCLE.len()];
-    verdict::run(config, work.firmware, work.command)
 }
 
 #[track_caller]

@@ -5,7 +5,6 @@
 #![allow(missing_docs, clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[allow(dead_code)]
 #[path = "../qemu/board.rs"]
 mod board;
 #[path = "../common/mod.rs"]
@@ -16,6 +15,7 @@ mod disk;
 #[path = "../common/judge.rs"]
 mod judge;
 
+mod cycle;
 mod guest;
 mod kills;
 mod log;

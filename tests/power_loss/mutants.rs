@@ -27,7 +27,7 @@ fn a_fault_on_purpose_is_found() {
         operation: update,
         mutant: Some(mutant),
     });
-    let recording = Recording::of(EXT4_NO_AUTO_ALLOC, &steps);
+    let recording = Recording::of("mutants", EXT4_NO_AUTO_ALLOC, &steps);
     let trial = Trial::new(&recording, seed);
     let missed = recording
         .steps

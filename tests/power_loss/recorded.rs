@@ -90,6 +90,8 @@ pub struct Trial<'r> {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
     pub states: usize,
+    /// Those in which something that was sent did not arrive, or not all of it.
+    pub with_losses: usize,
     pub violations: usize,
     /// Violations that a file system without a journal may have.
     pub borne: usize,
@@ -144,6 +146,7 @@ impl<'r> Trial<'r> {
                 continue;
             }
             tally.states += 1;
+            tally.with_losses += usize::from(!cut.losses.is_empty());
             let verdict = self.judge(&case, &disk, reported);
             if verdict.wrong.is_empty() {
                 continue;
@@ -226,13 +229,17 @@ pub fn every_operation() -> Vec<Step> {
 #[track_caller]
 fn assert_every_state_ends_well(file_system: FileSystem, at_least: usize) {
     let seed = seed(file_system.name);
-    let recording = Recording::of(file_system, &every_operation());
+    let recording = Recording::of(file_system.name, file_system, &every_operation());
     let trial = Trial::new(&recording, seed);
     let tallies: Vec<Tally> = recording.steps.iter().map(|step| trial.run(step)).collect();
     let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum::<usize>();
     let (states, violations) = (sum(|tally| tally.states), sum(|tally| tally.violations));
     let borne = sum(|tally| tally.borne);
-    println!("power-loss: {states} states of {}", file_system.name);
+    let with_losses = sum(|tally| tally.with_losses);
+    println!(
+        "power-loss: {states} states of {}, {with_losses} of them with losses",
+        file_system.name
+    );
     if borne > 0 {
         println!("power-loss: {borne} of them lost names, and would not do with a journal");
     }

@@ -52,6 +52,7 @@ pub struct Recorded {
 }
 
 pub struct Recording {
+    name: &'static str,
     pub file_system: FileSystem,
     pub log: Log,
     pub steps: Vec<Recorded>,
@@ -87,11 +88,23 @@ pub fn introduction() -> String {
 }
 
 impl Recording {
-    pub fn of(file_system: FileSystem, steps: &[Step]) -> Self {
+    /// Records the steps, or takes the recording of that name that an earlier run has kept in `AIDEN_POWER_LOSS_KEPT`:
+    /// no two recordings are alike.
+    pub fn of(name: &'static str, file_system: FileSystem, steps: &[Step]) -> Self {
         let place = scratch();
-        let [start, log] = ["start", "log"].map(|name| place.path().join(name));
-        file_system.make(&start);
-        let codes = run(&file_system, steps, &start, &log);
+        let [start, log] = ["start", "log"].map(|file| place.path().join(file));
+        let kept = std::env::var_os("AIDEN_POWER_LOSS_KEPT");
+        let codes = if let Some(kept) = kept.map(|kept| PathBuf::from(kept).join(name)) {
+            println!("power-loss: the recording in {} is taken", kept.display());
+            fs::copy(kept.join("start"), &start).unwrap();
+            fs::copy(kept.join("log"), &log).unwrap();
+            serde_json::from_slice(&fs::read(kept.join("codes")).unwrap()).unwrap()
+        } else {
+            file_system.make(&start);
+            run(&file_system, steps, &start, &log)
+        };
+        let kept = serde_json::to_vec(&codes).unwrap();
+        fs::write(place.path().join("codes"), kept).unwrap();
         let log = Log::read(&start, &log);
         let marks = |number: usize| log.mark(number as u64);
         let recorded = steps.iter().zip(codes).enumerate();
@@ -109,6 +122,7 @@ impl Recording {
         });
         let steps = recorded.collect();
         Self {
+            name,
             file_system,
             log,
             steps,
@@ -116,14 +130,18 @@ impl Recording {
         }
     }
 
-    /// Keeps it for a person: no two recordings are alike.
+    /// Keeps it for a person.
     pub fn keep(&self) {
-        let place = boards().join("kept").join(self.file_system.name);
+        let kept = boards().join("kept");
+        let place = kept.join(self.name);
         fs::create_dir_all(&place).unwrap();
-        for name in ["start", "log"] {
+        for name in ["start", "log", "codes"] {
             fs::copy(self.place.path().join(name), place.join(name)).unwrap();
         }
-        println!("power-loss: the recording is kept in {}", place.display());
+        println!(
+            "power-loss: AIDEN_POWER_LOSS_KEPT={} takes this recording again",
+            kept.display()
+        );
     }
 }
 

@@ -1,5 +1,8 @@
 //! A virtual board: its disk of `/userdata`, and a run of it under QEMU with a shell on the serial console.
 
+// tests/power_loss takes this file too, and neither uses all of it.
+#![allow(dead_code)]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
