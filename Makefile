@@ -8,6 +8,8 @@ endif
 
 TARGETS ?= aarch64-unknown-linux-musl armv7-unknown-linux-musleabihf
 BOARD ?= armv7
+# How long `power-loss-soak` goes on.
+HOURS ?= 8
 
 # What `install` takes. TARGET is one of TARGETS; empty, this machine. INIT: sysv, systemd, both words or none.
 TARGET ?=
@@ -29,7 +31,7 @@ INSTALL = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" SYSCONFDIR="$(SYSCONFDIR)" UNI
 
 .DEFAULT_GOAL := help
 .PHONY: help build cross test demo fuzz man size install install-program install-bundle install-init install-docs \
-	dist deb vendor audit boot hil install-tools clean
+	dist deb vendor audit boot hil power-loss power-loss-soak install-tools clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null || \
@@ -104,6 +106,15 @@ boot: ## Start a virtual board with a console: BOARD=armv7, aarch64 or systemd
 hil: cross ## Test the component on the virtual boards
 	tests/tools/install.sh boards
 	board/qemu/hil.sh
+
+power-loss: cross man ## Cut the power of virtual boards, in all the ways of docs/power-loss.md
+	tests/tools/install.sh boards
+	board/qemu/power-loss.sh
+
+power-loss-soak: cross man ## The same for HOURS (8), with other cuts each time, until one does harm
+	tests/tools/install.sh boards
+	end=$$(($$(date +%s) + $(HOURS) * 3600)); while [ "$$(date +%s)" -lt "$$end" ]; do \
+	AIDEN_SOAK=20 board/qemu/power-loss.sh && AIDEN_SOAK=20 $(CARGO) test --locked --test faults || exit; done
 
 install-tools: ## Install what the tests need: Debian packages, and a cache outside of this tree
 	tests/tools/install.sh

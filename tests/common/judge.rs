@@ -4,6 +4,7 @@
 #![allow(dead_code, missing_docs, clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,8 +20,14 @@ const TEMPORARY: &str = "skill-state/tmp/";
 const TIMES: [&str; 3] = ["updated_at", "last_synced_at", "last_merge_failed_at"];
 
 /// A config dir: files by their paths, and directories, whose paths end in `/`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tree(pub BTreeMap<String, Node>);
+#[derive(Debug, Clone, Default)]
+pub struct Tree(pub BTreeMap<String, Node>, OnceCell<Option<Value>>);
+
+impl PartialEq for Tree {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
@@ -63,6 +70,7 @@ impl Tree {
     }
 
     pub fn file(&mut self, path: &str, bytes: Vec<u8>, executable: bool) {
+        self.1.take();
         let node = Node { bytes, executable };
         self.0.insert(path.to_owned(), node);
     }
@@ -76,15 +84,16 @@ impl Tree {
     }
 
     /// The part below a directory, with whole paths.
-    fn beneath<'t>(&'t self, prefix: &'t str) -> impl Iterator<Item = (&'t str, &'t Node)> {
-        let inside = move |(path, _): &(&String, &Node)| path.starts_with(prefix);
-        let all = self.0.iter().filter(inside);
-        all.map(|(path, node)| (path.as_str(), node))
+    fn beneath<'t>(&'t self, prefix: &str) -> impl Iterator<Item = (&'t str, &'t Node)> + use<'t> {
+        let prefix = prefix.to_owned();
+        let from = self.0.range(prefix.clone()..);
+        from.map(|(path, node)| (path.as_str(), node))
+            .take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
-    fn files<'t>(&'t self, prefix: &'t str) -> impl Iterator<Item = (&'t str, &'t Node)> {
-        self.beneath(prefix)
-            .filter(|(path, _)| !path.ends_with('/'))
+    fn files<'t>(&'t self, prefix: &str) -> impl Iterator<Item = (&'t str, &'t Node)> + use<'t> {
+        let all = self.beneath(prefix);
+        all.filter(|(path, _)| !path.ends_with('/'))
     }
 
     fn get(&self, path: &str) -> Option<&Node> {
@@ -92,24 +101,24 @@ impl Tree {
     }
 
     /// The ledger without its times; `None` where it is missing or can't be read.
-    fn ledger(&self) -> Option<Value> {
-        let mut ledger: Value = serde_json::from_slice(&self.get(LEDGER)?.bytes).ok()?;
-        forget_times(&mut ledger);
-        Some(ledger)
+    fn ledger(&self) -> Option<&Value> {
+        let read = || {
+            let mut ledger: Value = serde_json::from_slice(&self.get(LEDGER)?.bytes).ok()?;
+            forget_times(&mut ledger);
+            Some(ledger)
+        };
+        self.1.get_or_init(read).as_ref()
     }
 
-    fn record(&self, name: &str) -> Option<Value> {
-        self.ledger()?["skills"].get(name).cloned()
+    fn record(&self, name: &str) -> Option<&Value> {
+        self.ledger()?["skills"].get(name)
     }
 
     /// All that is known of a skill: its files, its base and its record.
-    fn skill(&self, name: &str) -> (BTreeMap<&str, &Node>, Option<Value>) {
+    fn skill(&self, name: &str) -> (BTreeMap<&str, &Node>, Option<&Value>) {
         let library = format!("{LIBRARY}{name}/");
         let base = format!("{BASES}{name}/");
-        let inside =
-            |(path, _): &(&String, &Node)| path.starts_with(&library) || path.starts_with(&base);
-        let files = self.0.iter().filter(inside);
-        let files = files.map(|(path, node)| (path.as_str(), node)).collect();
+        let files = self.beneath(&library).chain(self.beneath(&base)).collect();
         (files, self.record(name))
     }
 
@@ -328,7 +337,7 @@ impl Undisturbed {
                 tree.get(&full) == settled.get(&full)
                     && tree
                         .record(name)
-                        .is_none_or(|record| !is_true(tree, &record, path))
+                        .is_none_or(|record| !is_true(tree, record, path))
             });
             if !users {
                 wrong.push(format!("the ledger is wrong of {full}: {record}"));

@@ -1,99 +1,153 @@
-//! Each mutating call fails in turn, once or from then on.
+//! Each mutating call fails in turn, once or from then on, and writes are short.
 
-use crate::board::Board;
-use crate::faulty::Fault;
-use crate::scenario::{Scenario, check_recovered, scenarios, ship_all};
+use crate::board::{Board, sync};
+use crate::faulty::{Fault, Faulty};
+use crate::judge::Undisturbed;
+use crate::scenario::{Firmwares, scenarios};
+use crate::table;
 
-const ERRNOS: [(&str, i32); 4] = [("EIO", 5), ("ENOSPC", 28), ("EROFS", 30), ("EDQUOT", 122)];
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+const EROFS: i32 = 30;
+const EDQUOT: i32 = 122;
 
-fn fail_everywhere(scenario: &Scenario, fault: impl Fn(u64) -> Fault) {
-    let shipped = Board::new();
-    let bundles = ship_all(&shipped);
-    for call in 1.. {
-        let board = Board::new();
-        (scenario.prepare)(&board, &bundles[0], &bundles[1]);
-        let before = Board::tree(&board.library(""));
-        let filesystem = board.filesystem(fault(call));
-        let outcome = (scenario.act)(&board, &filesystem, &bundles[1]);
-        let finished = filesystem.calls() < call;
-        let last = filesystem
-            .log()
-            .get(usize::try_from(call).unwrap() - 1)
-            .cloned()
-            .unwrap_or_default();
-        let case = format!("{}, {:?} ({last})", scenario.name, fault(call));
-        drop(filesystem);
-        check_whole(&board, &before, &bundles[1], &case);
-        if let Err(message) = &outcome {
-            assert!(
-                message.contains(&board.agent().display().to_string()),
-                "{case}: {message}"
-            );
-        }
-        let report = board.sync(&bundles[1]);
-        assert!(report.failed.is_empty(), "{case}: {report:?}");
-        check_recovered(&board, scenario, &bundles[1], outcome == Ok(true), &case);
-        board.check_at_rest(&bundles[1], &case);
-        if finished {
-            assert_eq!(outcome, Ok(true), "{case}");
-            break;
+/// Runs the operation with each call in turn failing, and judges what that and the next start leave.
+fn fail_everywhere(what: &str, fault: impl Fn(u64) -> Fault) {
+    let firmwares = Firmwares::new();
+    let mut tried = 0;
+    for scenario in scenarios() {
+        let before = scenario.before(&firmwares);
+        let undisturbed = scenario.undisturbed(&firmwares);
+        for per_file in [false, true] {
+            for call in 1.. {
+                let mut board = Board::on(before.clone());
+                if per_file {
+                    board = board.without_syncfs();
+                }
+                scenario.touch(&board, &firmwares);
+                let filesystem = Faulty::new(board.filesystem.clone(), fault(call));
+                let outcome = scenario.act(&filesystem, &firmwares);
+                let case = format!(
+                    "{}, {:?} ({})",
+                    scenario.name,
+                    fault(call),
+                    filesystem.failed()
+                );
+                check(&firmwares, &undisturbed, &board, &outcome, &case);
+                tried += 1;
+                if filesystem.calls() < call {
+                    assert_eq!(outcome, Ok(true), "{case}");
+                    break;
+                }
+            }
         }
     }
+    table::line("every operation", &format!("simulated, {what}"), tried, 0);
 }
 
-/// Every file of the library is as it was, or as the bundle has it, or gone because the bundle dropped it.
-fn check_whole(board: &Board, before: &crate::board::Tree, bundle: &std::path::Path, case: &str) {
-    let bundled = Board::tree(bundle);
-    for (path, (content, _)) in Board::tree(&board.library("")) {
-        let is =
-            |tree: &crate::board::Tree| tree.get(&path).is_some_and(|(text, _)| *text == content);
+fn check(
+    firmwares: &Firmwares,
+    undisturbed: &Undisturbed,
+    board: &Board,
+    outcome: &Result<bool, String>,
+    case: &str,
+) {
+    let reported = *outcome == Ok(true);
+    let wrong = undisturbed.judge_left(&board.tree(), reported);
+    assert!(wrong.is_empty(), "{case}: {}", wrong[0]);
+    if let Err(message) = outcome {
         assert!(
-            is(before) || is(&bundled),
-            "{case}: {path} is torn or foreign: {content:?}"
+            message.contains("/simulated"),
+            "{case}: names no path: {message}"
+        );
+    }
+    let left = board.filesystem.live();
+    // The firmware of the operation, and one of the others.
+    let other = if left.fingerprint() % 2 == 0 {
+        "older"
+    } else {
+        "stripped"
+    };
+    let all = firmwares.all().into_iter().enumerate();
+    for (next, (name, firmware)) in all.filter(|(next, (name, _))| *next == 0 || *name == other) {
+        let board = Board::on(left.clone());
+        let report = sync(&board.filesystem, firmware).unwrap();
+        assert!(report.failed.is_empty(), "{case}: {report:?}");
+        let settled = board.tree();
+        let mut wrong = undisturbed.judge_settled(next, &settled, reported);
+        let again = sync(&board.filesystem, firmware).unwrap();
+        wrong.extend(Undisturbed::judge_rest(
+            &settled,
+            &board.tree(),
+            again.flushes,
+        ));
+        assert!(
+            wrong.is_empty(),
+            "{case}, then firmware {name}: {}",
+            wrong[0]
         );
     }
 }
 
 #[test]
 fn one_failed_call_leaves_every_file_old_or_new_and_the_next_sync_ends_complete() {
-    for scenario in scenarios() {
-        for (_, errno) in ERRNOS {
-            fail_everywhere(&scenario, |call| Fault::Fail(call, errno));
-        }
+    for (name, errno) in [
+        ("EIO", EIO),
+        ("ENOSPC", ENOSPC),
+        ("EROFS", EROFS),
+        ("EDQUOT", EDQUOT),
+    ] {
+        fail_everywhere(&format!("{name} once"), |call| Fault::Fail(call, errno));
     }
+}
+
+#[test]
+fn nor_does_an_interrupted_call_harm() {
+    fail_everywhere("EINTR once", |call| Fault::Fail(call, EINTR));
 }
 
 #[test]
 fn a_medium_that_fails_from_some_call_on_loses_nothing() {
-    for scenario in scenarios() {
-        fail_everywhere(&scenario, |call| Fault::FailFrom(call, 30));
-        fail_everywhere(&scenario, |call| Fault::FailFrom(call, 5));
-    }
+    fail_everywhere("EROFS from then on", |call| Fault::FailFrom(call, EROFS));
+    fail_everywhere("EIO from then on", |call| Fault::FailFrom(call, EIO));
 }
 
 #[test]
 fn a_disk_that_gets_full_loses_nothing_and_keeps_no_temporary_files() {
+    fail_everywhere("full from then on", Fault::FullFrom);
+}
+
+#[test]
+fn writes_that_take_a_few_bytes_at_a_time_end_as_whole_ones_do() {
+    let firmwares = Firmwares::new();
     for scenario in scenarios() {
-        fail_everywhere(&scenario, Fault::FullFrom);
+        let undisturbed = scenario.undisturbed(&firmwares);
+        let board = Board::on(scenario.before(&firmwares));
+        scenario.touch(&board, &firmwares);
+        let filesystem = Faulty::new(board.filesystem.clone(), Fault::Short(7));
+        let outcome = scenario.act(&filesystem, &firmwares);
+        check(&firmwares, &undisturbed, &board, &outcome, scenario.name);
+        assert_eq!(outcome, Ok(true), "{}", scenario.name);
     }
 }
 
 #[test]
 fn a_file_is_only_taken_for_deleted_if_its_directory_can_be_read_to_its_end() {
-    let shipped = Board::new();
-    let bundles = ship_all(&shipped);
+    let firmwares = Firmwares::new();
     let board = Board::new();
-    assert!(board.sync(&bundles[0]).is_whole());
-    std::fs::remove_file(board.library("alpha/references/a.md")).unwrap();
+    assert!(board.sync(&firmwares.older).unwrap().is_whole());
+    board.remove("skills/alpha/references/a.md");
     let before = board.ledger().ledger;
-    let filesystem = board.filesystem(Fault::Unlistable("skills/alpha/references"));
-    let report = board.sync_with(&filesystem, &bundles[0]).unwrap();
+    let unlistable = Fault::Unlistable("skills/alpha/references");
+    let filesystem = Faulty::new(board.filesystem.clone(), unlistable);
+    let report = sync(&filesystem, &firmwares.older).unwrap();
     assert_eq!(report.failed.len(), 1, "{report:?}");
     assert!(
         report.failed[0].error.contains("alpha/references"),
         "{report:?}"
     );
     assert_eq!(board.ledger().ledger, before);
-    board.sync(&bundles[0]);
+    board.sync(&firmwares.older).unwrap();
     assert_ne!(board.ledger().ledger, before);
 }

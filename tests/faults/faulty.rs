@@ -1,4 +1,4 @@
-//! A file system of which any single mutating call can fail, or be the last one of the process.
+//! A file system of which any single mutating call can fail.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
@@ -6,16 +6,16 @@ use std::path::Path;
 use std::rc::Rc;
 
 use aiden_skills::store::{
-    Attributes, DirEntry, Filesystem, HeldLock, LinuxFilesystem, Metadata, NewFile, OpenFile,
-    RelPath,
+    Attributes, DirEntry, Filesystem, HeldLock, Metadata, NewFile, OpenFile, RelPath,
 };
+
+use crate::simulated::Simulated;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    None,
-    /// The process dies in this call; a write gets half way.
-    Crash(u64),
+    /// Every write takes no more than this many bytes.
+    Short(usize),
     /// This call fails with this errno.
     Fail(u64, i32),
     /// This call and all mutating ones after it fail.
@@ -27,15 +27,14 @@ pub enum Fault {
 }
 
 pub struct Faulty {
-    inner: LinuxFilesystem,
+    inner: Simulated,
     state: Rc<State>,
 }
 
 struct State {
     fault: Fault,
     calls: Cell<u64>,
-    dead: Cell<bool>,
-    log: RefCell<Vec<String>>,
+    failed: RefCell<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,14 +47,13 @@ const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 impl Faulty {
-    pub fn new(inner: LinuxFilesystem, fault: Fault) -> Self {
+    pub fn new(inner: Simulated, fault: Fault) -> Self {
         Self {
             inner,
             state: Rc::new(State {
                 fault,
                 calls: Cell::new(0),
-                dead: Cell::new(false),
-                log: RefCell::default(),
+                failed: RefCell::default(),
             }),
         }
     }
@@ -65,38 +63,28 @@ impl Faulty {
         self.state.calls.get()
     }
 
-    /// The mutating calls, in order.
-    pub fn log(&self) -> Vec<String> {
-        self.state.log.borrow().clone()
+    /// The call that failed first.
+    pub fn failed(&self) -> String {
+        self.state.failed.borrow().clone()
     }
 }
 
 impl State {
-    fn alive(&self) -> io::Result<()> {
-        if self.dead.get() {
-            return Err(io::Error::other("the process is dead"));
-        }
-        Ok(())
-    }
-
     /// Counts a mutating call; an error means that it must not be made.
     fn mutates(&self, needs: Needs, what: String) -> io::Result<()> {
-        self.alive()?;
         let call = self.calls.get() + 1;
         self.calls.set(call);
-        self.log.borrow_mut().push(what);
-        match self.fault {
-            Fault::Crash(at) if at == call => {
-                self.dead.set(true);
-                self.alive()
-            }
-            Fault::Fail(at, errno) if at == call => Err(io::Error::from_raw_os_error(errno)),
-            Fault::FailFrom(at, errno) if call >= at => Err(io::Error::from_raw_os_error(errno)),
-            Fault::FullFrom(at) if call >= at && needs == Needs::Space => {
-                Err(io::Error::from_raw_os_error(ENOSPC))
-            }
-            _ => Ok(()),
+        let errno = match self.fault {
+            Fault::Fail(at, errno) if at == call => errno,
+            Fault::FailFrom(at, errno) if call >= at => errno,
+            Fault::FullFrom(at) if call >= at && needs == Needs::Space => ENOSPC,
+            _ => return Ok(()),
+        };
+        let mut failed = self.failed.borrow_mut();
+        if failed.is_empty() {
+            *failed = what;
         }
+        Err(io::Error::from_raw_os_error(errno))
     }
 }
 
@@ -106,12 +94,10 @@ impl Filesystem for Faulty {
     }
 
     fn metadata(&self, path: &RelPath) -> io::Result<Metadata> {
-        self.state.alive()?;
         self.inner.metadata(path)
     }
 
     fn read_dir(&self, path: &RelPath) -> io::Result<Vec<DirEntry>> {
-        self.state.alive()?;
         if matches!(self.state.fault, Fault::Unlistable(directory) if directory == path.as_str()) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
@@ -119,7 +105,6 @@ impl Filesystem for Faulty {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<Box<dyn OpenFile>> {
-        self.state.alive()?;
         self.inner.open(path)
     }
 
@@ -199,7 +184,6 @@ impl Filesystem for Faulty {
     }
 
     fn try_lock(&self, path: &RelPath) -> io::Result<Option<Box<dyn HeldLock>>> {
-        self.state.alive()?;
         self.inner.try_lock(path)
     }
 }
@@ -216,10 +200,18 @@ impl Write for FaultyFile {
             .state
             .mutates(Needs::Space, format!("write {}", self.path))
         {
-            Ok(()) => self.inner.write(bytes),
+            Ok(()) => match self.state.fault {
+                Fault::Short(most) => self.inner.write(&bytes[..bytes.len().min(most)]),
+                _ => self.inner.write(bytes),
+            },
             Err(e) => {
-                // A torn write: the process or the space ended in its middle.
-                let _ = self.inner.write(&bytes[..bytes.len() / 2]);
+                // A torn write: the space ended in its middle. An interrupted one wrote nothing (write(2)).
+                let written = if e.kind() == io::ErrorKind::Interrupted {
+                    0
+                } else {
+                    bytes.len() / 2
+                };
+                let _ = self.inner.write(&bytes[..written]);
                 Err(e)
             }
         }

@@ -1,10 +1,20 @@
-//! Every mutating call of every operation, stopped in its middle or failed: what must hold afterwards holds.
+//! Every operation in a simulated file system: power cut at each of its effects, and each of its calls failed.
 
 #![allow(clippy::disallowed_methods)]
 
 mod board;
-mod crash;
+#[path = "../common/chance.rs"]
+mod chance;
+mod cuts;
 mod errors;
 mod faulty;
+#[path = "../common/judge.rs"]
+mod judge;
+#[cfg(feature = "mutants")]
+mod mutants;
+mod parity;
 mod random;
 mod scenario;
+mod simulated;
+#[path = "../common/table.rs"]
+mod table;

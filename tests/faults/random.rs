@@ -1,12 +1,13 @@
-//! Random boards, random accidents: an interrupted sync followed by a sync equals an uninterrupted one.
+//! Random boards, random cuts: an interrupted sync followed by a sync equals an uninterrupted one. A failure is shrunk to
+//! the smallest board and the least loss.
 
 use std::collections::BTreeMap;
-use std::fs;
 
+use fastrand::Rng;
 use proptest::prelude::*;
 
-use crate::board::{Board, Skills, text};
-use crate::faulty::Fault;
+use crate::board::{Board, Skills, ship, text};
+use crate::simulated::{Disk, Effort, MEDIA, Medium};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const PATHS: [&str; 3] = ["references/one.md", "references/two.md", "scripts/run.sh"];
@@ -22,7 +23,7 @@ fn firmware() -> impl Strategy<Value = Firmware> {
     })
 }
 
-fn skills(firmware: &Firmware) -> Skills {
+fn shipped(firmware: &Firmware) -> Disk {
     let mut skills = Skills::new();
     for (name, (version, files)) in NAMES.iter().zip(firmware) {
         let Some(version) = version else {
@@ -37,7 +38,7 @@ fn skills(firmware: &Firmware) -> Skills {
         }
         skills.insert(name, all);
     }
-    skills
+    ship(&skills, false)
 }
 
 #[derive(Debug, Clone)]
@@ -65,54 +66,35 @@ fn doing() -> impl Strategy<Value = Doing> {
 
 fn apply(board: &Board, doing: &Doing) {
     let write = |path: String, content: &str| {
-        let path = board.library(&path);
-        if path.exists() {
-            fs::write(path, content).unwrap();
+        if board.read(&path).is_some() {
+            board.write(&path, content);
         }
     };
+    let text_of = |n: &usize| format!("skills/{}/SKILL.md", NAMES[*n]);
+    let file_of = |n: &usize, f: &usize| format!("skills/{}/{}", NAMES[*n], PATHS[*f]);
     match doing {
-        Doing::Edit(n) => write(format!("{}/SKILL.md", NAMES[*n]), &text(NAMES[*n], "Mine.")),
-        Doing::EditFile(n, f) => write(format!("{}/{}", NAMES[*n], PATHS[*f]), "mine"),
-        Doing::Blank(n) => write(format!("{}/SKILL.md", NAMES[*n]), "\0"),
-        Doing::Delete(n) => {
-            let _ = fs::remove_dir_all(board.library(NAMES[*n]));
-        }
-        Doing::DeleteFile(n, f) => {
-            let _ = fs::remove_file(board.library(&format!("{}/{}", NAMES[*n], PATHS[*f])));
-        }
-        Doing::LoseLibrary => {
-            let _ = fs::remove_dir_all(board.library(""));
-        }
+        Doing::Edit(n) => write(text_of(n), &text(NAMES[*n], "Mine.")),
+        Doing::EditFile(n, f) => write(file_of(n, f), "mine"),
+        Doing::Blank(n) => write(text_of(n), "\0"),
+        Doing::Delete(n) => board.remove(&format!("skills/{}", NAMES[*n])),
+        Doing::DeleteFile(n, f) => board.remove(&file_of(n, f)),
+        Doing::LoseLibrary => board.remove("skills"),
     }
 }
 
-/// A board after two firmwares and what the user did in between; `fault` strikes the second sync.
-fn live(first: &Firmware, second: &Firmware, doings: &[Doing], fault: Fault) -> (Board, u64) {
-    let board = Board::new();
-    let one = board.ship("one", &skills(first));
-    let two = board.ship("two", &skills(second));
-    board.sync(&one);
-    for doing in doings {
-        apply(&board, doing);
-    }
-    let filesystem = board.filesystem(fault);
-    let _ = board.sync_with(&filesystem, &two);
-    let calls = filesystem.calls();
-    drop(filesystem);
-    if fault != Fault::None {
-        board.sync(&two);
-    }
-    board.check_at_rest(&two, "random");
-    (board, calls)
-}
-
-/// The ledger without its times.
-fn ledger_of(board: &Board) -> String {
+/// The library, and the ledger without its times.
+fn outcome(board: &Board) -> (BTreeMap<String, Vec<u8>>, String) {
+    let library = board
+        .tree()
+        .0
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("skills/"));
+    let library = library.map(|(path, node)| (path, node.bytes)).collect();
     let mut ledger = board.ledger().ledger;
     for record in ledger.records.values_mut() {
         record.last_synced_at = None;
     }
-    String::from_utf8(ledger.to_json("")).unwrap()
+    (library, String::from_utf8(ledger.to_json("")).unwrap())
 }
 
 proptest! {
@@ -123,15 +105,39 @@ proptest! {
         first in firmware(),
         second in firmware(),
         doings in prop::collection::vec(doing(), 0..5),
-        at in 0.0..1.0f64,
+        per_file in any::<bool>(),
+        medium in prop::sample::select(MEDIA.into_iter().chain([Medium::Process]).collect::<Vec<_>>()),
+        seed in any::<u64>(),
     ) {
-        let (whole, calls) = live(&first, &second, &doings, Fault::None);
-        if calls > 0 {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-            let call = 1 + (at * calls as f64) as u64;
-            let (cut, _) = live(&first, &second, &doings, Fault::Crash(call));
-            prop_assert_eq!(Board::tree(&cut.library("")), Board::tree(&whole.library("")));
-            prop_assert_eq!(ledger_of(&cut), ledger_of(&whole));
+        let (first, second) = (shipped(&first), shipped(&second));
+        let board = Board::new();
+        board.sync(&first).unwrap();
+        for doing in &doings {
+            apply(&board, doing);
+        }
+        let mut whole = Board::on(board.filesystem.live());
+        if per_file {
+            whole = whole.without_syncfs();
+        }
+        whole.sync(&second).unwrap();
+        let history = whole.filesystem.history();
+        let wanted = outcome(&whole);
+        let mut rng = Rng::with_seed(seed);
+        let effort = Effort { exhaustive: 4, random: 2 };
+        for _ in 0..10 {
+            let at = rng.usize(0..=history.effects.len());
+            let cuts = history.cuts(medium, at, effort, &mut rng);
+            let cut = cuts[rng.usize(..cuts.len())].clone();
+            let ends_otherwise = |cut: &_| {
+                let board = Board::on(history.left_by(cut));
+                board.sync(&second).is_err() || outcome(&board) != wanted
+            };
+            if ends_otherwise(&cut) {
+                let cut = history.shrink(cut, ends_otherwise);
+                let board = Board::on(history.left_by(&cut));
+                let report = board.sync(&second);
+                prop_assert!(false, "{}\n{report:#?}\n{:#?}\nwanted {wanted:#?}", history.describe(&cut), outcome(&board));
+            }
         }
     }
 }

@@ -1,25 +1,100 @@
-//! The operations that are interrupted, and how their outcome is judged.
+//! The operations that are interrupted, the state each starts from, and how each goes undisturbed.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use aiden_skills::sync::{Bundle, Reset, reset_tree};
+use aiden_skills::store::Filesystem;
+use aiden_skills::sync::ledger::LedgerState;
+use aiden_skills::sync::{Reset, reset_tree};
 
-use crate::board::{Board, Skills, Tree, text};
-use crate::faulty::Faulty;
+use crate::board::{Board, Skills, bundle, options, path, ship, sync, text};
+use crate::judge::{Next, Undisturbed};
+use crate::simulated::{Disk, Simulated};
+
+/// What the slots hold: the firmware before, the one of the operation, and one with hardly any of the skills.
+pub struct Firmwares {
+    pub older: Disk,
+    pub newer: Disk,
+    pub stripped: Disk,
+}
+
+impl Firmwares {
+    pub fn new() -> Self {
+        Self {
+            older: ship(&older(), false),
+            newer: ship(&newer(), true),
+            stripped: ship(&stripped(), false),
+        }
+    }
+
+    /// What the next start may find.
+    pub fn all(&self) -> [(&'static str, &Disk); 3] {
+        [
+            ("newer", &self.newer),
+            ("older", &self.older),
+            ("stripped", &self.stripped),
+        ]
+    }
+}
 
 /// An operation and the state it starts from.
 pub struct Scenario {
     pub name: &'static str,
-    /// Brings a fresh board to the state before, given the older and the newer bundle.
-    pub prepare: fn(&Board, &Path, &Path),
-    /// The operation; says whether it went through as far as it could tell.
-    pub act: fn(&Board, &Faulty, &Path) -> Result<bool, String>,
-    /// Skills that are the user's now, and must keep this text whatever happens.
-    pub edited: &'static [&'static str],
-    /// Skills that the user deleted.
-    pub deleted: &'static [&'static str],
+    /// Brings a fresh board to the state before; all of it is durable then.
+    prepare: fn(&Board, &Firmwares),
+    /// What the user does just before the operation and nobody flushes. A cut may then leave anything of it, until
+    /// the operation has reported that it was done: it relies on what it saw.
+    unflushed: Option<fn(&Board, &Firmwares)>,
+    /// The operation; says whether it reported that it was done.
+    act: fn(&dyn Filesystem, &Firmwares) -> Result<bool, String>,
+}
+
+impl Scenario {
+    pub fn is_flushed(&self) -> bool {
+        self.unflushed.is_none()
+    }
+
+    pub fn act(&self, filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
+        (self.act)(filesystem, firmwares)
+    }
+
+    /// The durable state before.
+    pub fn before(&self, firmwares: &Firmwares) -> Disk {
+        let board = Board::new();
+        (self.prepare)(&board, firmwares);
+        board.filesystem.live()
+    }
+
+    /// What the user does to it.
+    pub fn touch(&self, board: &Board, firmwares: &Firmwares) {
+        if let Some(unflushed) = self.unflushed {
+            unflushed(board, firmwares);
+        }
+    }
+
+    /// How it goes when nothing goes wrong.
+    pub fn undisturbed(&self, firmwares: &Firmwares) -> Undisturbed {
+        let board = Board::on(self.before(firmwares));
+        self.touch(&board, firmwares);
+        let before = board.filesystem.live();
+        let done = self.act(&board.filesystem, firmwares);
+        assert_eq!(done, Ok(true), "{}", self.name);
+        let after = board.filesystem.live();
+        let synced = |disk: &Disk, firmware: &Disk| {
+            let board = Board::on(disk.clone());
+            let report = board.sync(firmware).unwrap();
+            assert!(report.failed.is_empty(), "{}: {report:?}", self.name);
+            board.tree()
+        };
+        let next = firmwares.all().map(|(_, firmware)| Next {
+            of_before: synced(&before, firmware),
+            of_after: synced(&after, firmware),
+        });
+        Undisturbed {
+            before: before.tree(),
+            after: after.tree(),
+            next: next.to_vec(),
+        }
+    }
 }
 
 fn files(entries: &[(&'static str, &str)]) -> BTreeMap<&'static str, String> {
@@ -109,195 +184,199 @@ pub fn stripped() -> Skills {
     Skills::from([("alpha", files(&[("SKILL.md", &text("alpha", "Third."))]))])
 }
 
-const EDITED: &str = "edited";
-const DELETED: &str = "deleted";
+const LEDGER: &str = "skill-state/.bundled_manifest.json";
 
-fn used(board: &Board, older: &Path, _newer: &Path) {
-    assert!(board.sync(older).is_whole());
-    fs::write(board.library("edited/SKILL.md"), text("edited", "Mine.")).unwrap();
-    fs::write(board.library("edited/references/own.md"), "own").unwrap();
-    fs::remove_dir_all(board.library(DELETED)).unwrap();
-    board.sync(older);
+/// Synced with the older firmware; then the user edited one skill and deleted another.
+fn used(board: &Board, firmwares: &Firmwares) {
+    assert!(board.sync(&firmwares.older).unwrap().is_whole());
+    board.write("skills/edited/SKILL.md", &text("edited", "Mine."));
+    board.write("skills/edited/references/own.md", "own");
+    board.remove("skills/deleted");
+    board.sync(&firmwares.older).unwrap();
 }
 
-fn sync(board: &Board, filesystem: &Faulty, newer: &Path) -> Result<bool, String> {
-    match board.sync_with(filesystem, newer) {
-        Ok(report) => Ok(report.is_whole()
-            || report.ledger != aiden_skills::sync::ledger::LedgerState::Ok
-                && report.failed.is_empty()),
+fn update(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
+    match sync(filesystem, &firmwares.newer) {
+        Ok(report) => {
+            let rebuilt = report.ledger != LedgerState::Ok && report.failed.is_empty();
+            Ok(report.is_whole() || rebuilt)
+        }
         Err(e) => Err(e.to_string()),
     }
 }
 
-fn reset(board: &Board, filesystem: &Faulty, newer: &Path) -> Result<bool, String> {
+fn reset(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
     let names = ["alpha", "edited", "deleted"].map(str::to_owned).to_vec();
-    let bundle = Bundle::open(newer);
-    match reset_tree(
-        filesystem,
-        &bundle,
-        &board.options(newer),
-        &Reset::Named(names),
-    ) {
-        Ok(report) => Ok(report.failed.is_empty()),
+    let reset = Reset::Named(names);
+    match reset_tree(filesystem, &bundle(&firmwares.newer), &options(), &reset) {
+        Ok(report) => Ok(report.failed.is_empty() && report.problems.is_empty()),
         Err(e) => Err(e.to_string()),
     }
+}
+
+/// The user brings a file of the newer firmware by hand.
+fn bring(board: &Board, firmwares: &Firmwares, file: &str) {
+    let newer = Simulated::new(firmwares.newer.clone());
+    let mut content = String::new();
+    let mut opened = newer.open(&path(file)).unwrap();
+    std::io::Read::read_to_string(&mut opened, &mut content).unwrap();
+    board.write(&format!("skills/{file}"), &content);
 }
 
 pub fn scenarios() -> Vec<Scenario> {
-    let whole: (&[&str], &[&str]) = (&[EDITED], &[DELETED]);
-    let scenario = |name, prepare, act, (edited, deleted)| Scenario {
+    let scenario = |name, prepare, unflushed, act| Scenario {
         name,
         prepare,
+        unflushed,
         act,
-        edited,
-        deleted,
     };
     vec![
-        scenario("first seed", |_, _, _| {}, sync, (&[], &[])),
+        scenario("first seed", |_, _| {}, None, update),
         scenario(
             "first seed into empty directories",
-            |board, _, _| {
+            |board, _| {
                 for name in ["alpha", "beta", "fresh"] {
-                    fs::create_dir_all(board.library(name)).unwrap();
+                    board.write(&format!("skills/{name}/gone"), "");
+                    board.remove(&format!("skills/{name}/gone"));
                 }
             },
-            sync,
-            (&[], &[]),
+            None,
+            update,
         ),
-        scenario("update", used, sync, whole),
+        scenario("update", used, None, update),
         scenario(
             "adoption",
-            |board, older, newer| {
-                used(board, older, newer);
-                let from = newer.join("alpha/SKILL.md");
-                fs::copy(from, board.library("alpha/SKILL.md")).unwrap();
+            |board, firmwares| {
+                used(board, firmwares);
+                bring(board, firmwares, "alpha/SKILL.md");
             },
-            sync,
-            whole,
+            None,
+            update,
         ),
         scenario(
             "repair",
-            |board, older, newer| {
-                used(board, older, newer);
-                fs::write(board.library("alpha/SKILL.md"), "\0\0").unwrap();
-                fs::write(board.library("beta/SKILL.md"), "").unwrap();
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write("skills/alpha/SKILL.md", "\0\0");
+                board.write("skills/beta/SKILL.md", "");
             },
-            sync,
-            whole,
+            None,
+            update,
         ),
         scenario(
             "lost library",
-            |board, older, newer| {
-                used(board, older, newer);
-                fs::remove_dir_all(board.library("")).unwrap();
+            |board, firmwares| {
+                used(board, firmwares);
+                board.remove("skills");
             },
-            sync,
-            (&[], &[DELETED]),
+            None,
+            update,
         ),
         scenario(
             "ledger rebuilt from the one before",
-            |board, older, newer| {
-                used(board, older, newer);
-                fs::write(board.state(".bundled_manifest.json"), "{").unwrap();
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write(LEDGER, "{");
             },
-            sync,
-            whole,
+            None,
+            update,
         ),
         scenario(
             "ledger rebuilt from the bases",
-            |board, older, newer| {
-                used(board, older, newer);
+            |board, firmwares| {
+                used(board, firmwares);
                 // Whose they are would be unknown, and a file of the user's stays in the way of a directory.
-                fs::remove_file(board.library("beta/references/shape")).unwrap();
-                fs::remove_dir_all(board.library("beta/assets/shape")).unwrap();
-                fs::write(board.state(".bundled_manifest.json"), "").unwrap();
-                fs::write(board.state(".bundled_manifest.json.prev"), "\0").unwrap();
+                board.remove("skills/beta/references/shape");
+                board.remove("skills/beta/assets/shape");
+                board.write(LEDGER, "");
+                board.write(&format!("{LEDGER}.prev"), "\0");
             },
-            sync,
-            whole,
+            None,
+            update,
         ),
         scenario(
             "new deletion and edit",
-            |board, older, _| {
-                assert!(board.sync(older).is_whole());
-                fs::write(board.library("edited/SKILL.md"), text("edited", "Mine.")).unwrap();
-                fs::remove_dir_all(board.library(DELETED)).unwrap();
+            |board, firmwares| {
+                assert!(board.sync(&firmwares.older).unwrap().is_whole());
+                board.write("skills/edited/SKILL.md", &text("edited", "Mine."));
+                board.remove("skills/deleted");
+                board.remove("skills/beta/assets/x");
             },
-            sync,
-            whole,
+            None,
+            update,
         ),
-        scenario("reset", used, reset, (&[], &[])),
+        scenario("reset", used, None, reset),
+        scenario(
+            "reset of an archived skill",
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write(
+                    "skill-state/usage.json",
+                    r#"{"alpha":{"state":"archived","view_count":3}}"#,
+                );
+            },
+            None,
+            reset,
+        ),
+        scenario(
+            "deletion that nobody flushed",
+            used,
+            Some(|board, _| {
+                board.remove("skills/alpha");
+                board.remove("skills/beta/assets/x");
+            }),
+            update,
+        ),
+        scenario(
+            "adoption that nobody flushed",
+            used,
+            Some(|board, firmwares| {
+                bring(board, firmwares, "alpha/SKILL.md");
+                bring(board, firmwares, "alpha/references/a.md");
+                bring(board, firmwares, "fresh/SKILL.md");
+            }),
+            update,
+        ),
+        scenario(
+            "deleted skill put back and nobody flushed it",
+            used,
+            Some(|board, firmwares| bring(board, firmwares, "deleted/SKILL.md")),
+            update,
+        ),
     ]
 }
 
-pub fn ship_all(board: &Board) -> [PathBuf; 3] {
-    [
-        board.ship("older", &older()),
-        board.ship("newer", &newer()),
-        board.ship("stripped", &stripped()),
-    ]
-}
-
-impl Scenario {
-    /// Whether a skill's text may have any outcome when the next bundle is `next`: by hand the user brought
-    /// the text of the newer firmware, which to any other bundle is an edit until it is adopted.
-    pub fn is_open(&self, name: &str, next: &Path) -> bool {
-        self.name == "adoption" && name == "alpha" && !next.ends_with("newer")
-    }
-}
-
-/// After an accident and one sync of `next`: each skill of `next` is complete, but for what is the user's.
-pub fn check_recovered(
-    board: &Board,
-    scenario: &Scenario,
-    next: &Path,
-    recovered: bool,
-    case: &str,
-) {
-    let library = Board::tree(&board.library(""));
-    let bundled = Board::tree(next);
-    let shown = |name: &str, tree: &Tree| -> Tree {
-        let inside = format!("{name}/");
-        tree.iter()
-            .filter(|(path, _)| path.starts_with(&inside) && path.as_str() != inside)
-            .map(|(path, file)| (path.clone(), file.clone()))
-            .collect()
+/// One skill of two files, small enough for every subset of what a cut may lose.
+pub fn small() -> (Firmwares, Vec<Scenario>) {
+    let skills = |version: &str| {
+        let body = text("one", version);
+        Skills::from([("one", files(&[("SKILL.md", &body), ("a.md", version)]))])
     };
-    for entry in fs::read_dir(next).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if scenario.is_open(&name, next) {
-            continue;
-        }
-        let mut have = shown(&name, &library);
-        let mut want = shown(&name, &bundled);
-        if scenario.deleted.contains(&name.as_str()) {
-            assert!(have.is_empty(), "{case}: {name} came back");
-            continue;
-        }
-        if scenario.edited.contains(&name.as_str()) {
-            let (mine, _) = &have[&format!("{name}/SKILL.md")];
-            assert_eq!(
-                mine,
-                text(&name, "Mine.").as_bytes(),
-                "{case}: an edit of {name} was lost"
-            );
-            have.remove(&format!("{name}/SKILL.md"));
-            want.remove(&format!("{name}/SKILL.md"));
-            have.remove(&format!("{name}/references/own.md"));
-        }
-        // Without a ledger nobody knows which supporting files are whose: different ones are kept.
-        if scenario.name.ends_with("from the bases") {
-            let text = format!("{name}/SKILL.md");
-            have.retain(|path, _| *path == text);
-            want.retain(|path, _| *path == text);
-        }
-        // A reset discards edits, so what it had not reached yet is still the user's.
-        if scenario.name == "reset" && (name == EDITED || name == DELETED) && !recovered {
-            continue;
-        }
-        if scenario.name == "reset" && name == EDITED {
-            have.remove(&format!("{name}/references/own.md"));
-        }
-        assert_eq!(have, want, "{case}: {name}");
-    }
+    let firmwares = Firmwares {
+        older: ship(&skills("Old."), false),
+        newer: ship(&skills("New."), true),
+        stripped: ship(&stripped(), false),
+    };
+    let scenario = |name, prepare, act| Scenario {
+        name,
+        prepare,
+        unflushed: None,
+        act,
+    };
+    let synced: fn(&Board, &Firmwares) = |board, firmwares| {
+        assert!(board.sync(&firmwares.older).unwrap().is_whole());
+    };
+    let scenarios = vec![
+        scenario("first seed of one skill", |_, _| {}, update),
+        scenario("update of one skill", synced, update),
+        scenario(
+            "deletion of one file",
+            |board, firmwares| {
+                assert!(board.sync(&firmwares.newer).unwrap().is_whole());
+                board.remove("skills/one/a.md");
+            },
+            update,
+        ),
+    ];
+    (firmwares, scenarios)
 }

@@ -128,7 +128,7 @@ fn rebuilding_a_ledger_from_the_bases_killed_before_any_call_is_completed() {
 }
 
 /// As a cut leaves a file that was written in place.
-fn tear(board: &Board<'_>, suffix: &str) {
+pub fn tear(board: &Board<'_>, suffix: &str) {
     let mut path = board.ledger_path().into_os_string();
     path.push(suffix);
     let whole = fs::read(&path).unwrap();

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use crate::board::Board;
 
 /// Every call by which a program can change a file system; those that a machine does not have are left out.
-const MUTATING: &str = "?mkdir,?mkdirat,?open,?openat,?openat2,?creat,?write,?pwrite64,?writev,?pwritev,?pwritev2,\
+pub const MUTATING: &str = "?mkdir,?mkdirat,?open,?openat,?openat2,?creat,?write,?pwrite64,?writev,?pwritev,?pwritev2,\
     ?chmod,?fchmod,?fchmodat,?fchmodat2,?chown,?lchown,?fchown,?fchownat,?rename,?renameat,?renameat2,?link,?linkat,\
     ?symlink,?symlinkat,?unlink,?unlinkat,?rmdir,?truncate,?ftruncate,?fallocate,?copy_file_range,?sendfile,?splice,\
     ?utimensat,?sync,?syncfs,?fsync,?fdatasync,?sync_file_range,?setxattr,?fsetxattr,?mknod,?mknodat";
@@ -59,9 +59,17 @@ pub fn mutating_calls(board: &Board<'_>, firmware: usize, arguments: &[&str]) ->
         output.status.success() || output.status.code() == Some(3),
         "{command:?}: {output:?}"
     );
+    let mut calls = calls_in(&fs::read_to_string(&log).unwrap());
+    calls.retain(Call::changes_files);
+    assert!(!calls.is_empty(), "no calls were seen: {command:?}");
+    calls
+}
+
+/// The calls of a log, in their order.
+pub fn calls_in(log: &str) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
-    for line in fs::read_to_string(&log).unwrap().lines() {
+    for line in log.lines() {
         // "1234  mkdirat(6, …) = 0"; signals and the end begin with signs.
         let text = line.split_once(' ').unwrap_or_default().1.trim_start();
         let Some((name, _)) = text.split_once('(') else {
@@ -79,8 +87,6 @@ pub fn mutating_calls(board: &Board<'_>, firmware: usize, arguments: &[&str]) ->
             fails: text.contains(" = -1 "),
         });
     }
-    calls.retain(Call::changes_files);
-    assert!(!calls.is_empty(), "no calls were seen: {command:?}");
     calls
 }
 
@@ -123,7 +129,7 @@ pub fn strike(
     output
 }
 
-fn log_file(board: &Board<'_>) -> PathBuf {
+pub fn log_file(board: &Board<'_>) -> PathBuf {
     board.agent.with_extension("strace")
 }
 
@@ -137,7 +143,7 @@ fn strace(board: &Board<'_>, expressions: &[&str]) -> Command {
     command
 }
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("AIDEN_") {
             command.env_remove(name);

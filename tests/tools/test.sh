@@ -1,8 +1,8 @@
 #!/bin/bash
 # All that CI runs, once everything is installed: `make test` calls it after tests/tools/install.sh. Two lanes at once,
-# for many steps keep one core busy only: `boards` makes the boards' programs and what is made of them, `machine` does
-# everything else. Each runs to its end or its first fault; what they print comes lane by lane. The last line sums the
-# tests up. `test.sh LANE` runs one.
+# for many steps keep one core busy only: `programs` and then `boards` make the boards' programs and what is made of them,
+# `machine` and then `power` do everything else. Each runs to its end or its first fault; what they print comes lane by
+# lane. The last line sums the tests up. `test.sh LANE` runs one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -74,17 +74,22 @@ lane_of_this_machine() {
     # The documentation's too.
     cargo test --locked --doc
     cargo test --locked --lib --bins --tests --no-fail-fast
+    step "tests of programs with a fault on purpose"
+    cargo test --locked --features mutants --test faults mutants
     step "fuzzing"
     tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
 }
 
-lane_of_the_boards() {
+lane_of_programs() {
     step "programs for the boards"
     for one in "${targets[@]}"; do packaging/cross/build.sh "$one"; done
     step "man pages and completions"
     documents
     step "program for this machine"
     cargo build --quiet --locked --release
+}
+
+lane_of_the_boards() {
     step "virtual boards"
     board/qemu/hil.sh
     step "what a release hands out"
@@ -93,37 +98,61 @@ lane_of_the_boards() {
     packaging/cross/reproducible.sh "$reproduced"
 }
 
+lane_of_power() {
+    step "power loss"
+    board/qemu/power-loss.sh
+}
+
 case ${1:-} in
 machine)
     lane_of_this_machine
+    exit
+    ;;
+programs)
+    lane_of_programs
     exit
     ;;
 boards)
     lane_of_the_boards
     exit
     ;;
+power)
+    lane_of_power
+    exit
+    ;;
 esac
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-tests/tools/test.sh machine >"$logs/machine" 2>&1 </dev/null &
-machine=$!
-tests/tools/test.sh boards >"$logs/boards" 2>&1 </dev/null &
-boards=$!
+AIDEN_POWER_LOSS_TABLE=$logs/rows
+export AIDEN_POWER_LOSS_TABLE
 failed=0
-ended() { # LANE PROCESS
+declare -A running
+start() { # LANE
+    tests/tools/test.sh "$1" >"$logs/$1.log" 2>&1 </dev/null &
+    running[$1]=$!
+}
+ended() { # LANE
     local code=0
-    wait "$2" || code=$?
+    wait "${running[$1]}" || code=$?
     printf '\n##### lane %s\n' "$1"
-    cat "$logs/$1"
+    cat "$logs/$1.log"
     if [ "$code" != 0 ]; then
         printf '\n##### lane %s FAILED (%d)\n' "$1" "$code"
         failed=1
     fi
 }
-ended machine "$machine"
-ended boards "$boards"
+start machine
+start programs
+ended programs
+start boards
+ended machine
+start power
+ended boards
+ended power
 
+step "what was tried of power loss"
+tests/tools/power_loss_table.sh "$logs/rows" docs/power-loss.md || failed=1
 step "done"
-awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed\n", passed, failed }' "$logs"/*
+awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed\n", passed, failed }' "$logs"/*.log
 exit "$failed"

@@ -1,0 +1,298 @@
+//! Power is cut at every effect of every operation, and any legal part of what was not flushed is lost.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fastrand::Rng;
+
+use crate::board::Board;
+use crate::chance;
+use crate::judge::Undisturbed;
+use crate::scenario::{Firmwares, Scenario, scenarios, small};
+use crate::simulated::{Cut, Disk, Effort, History, MEDIA, Medium};
+use crate::table;
+
+/// One operation, run once, and what is known of the states that cuts of it leave.
+pub struct Examined<'a> {
+    scenario: &'a Scenario,
+    firmwares: &'a Firmwares,
+    undisturbed: Undisturbed,
+    pub history: History,
+    /// The effects of the operation itself begin here; before are those of the user.
+    begin: usize,
+    per_file: bool,
+    verdicts: RefCell<BTreeMap<(u64, bool), Vec<String>>>,
+}
+
+/// What was tried on one medium.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// States that differ in what is on the medium, each followed by each firmware.
+    pub states: usize,
+    /// How many of them were not as they should be.
+    pub violations: usize,
+    /// The first of those, with as little lost as it takes.
+    pub first: Option<String>,
+}
+
+impl<'a> Examined<'a> {
+    pub fn new(scenario: &'a Scenario, firmwares: &'a Firmwares, per_file: bool) -> Self {
+        let mut examined = Self::undisturbed(scenario, firmwares, per_file);
+        examined.run();
+        examined
+    }
+
+    /// What is expected is known; the operation is not run yet.
+    pub fn undisturbed(scenario: &'a Scenario, firmwares: &'a Firmwares, per_file: bool) -> Self {
+        let before = scenario.before(firmwares);
+        Self {
+            scenario,
+            firmwares,
+            undisturbed: scenario.undisturbed(firmwares),
+            history: History::new(before),
+            begin: 0,
+            per_file,
+            verdicts: RefCell::default(),
+        }
+    }
+
+    /// Runs the operation and remembers its effects.
+    pub fn run(&mut self) {
+        let mut board = Board::on(self.history.start.clone());
+        if self.per_file {
+            board = board.without_syncfs();
+        }
+        self.scenario.touch(&board, self.firmwares);
+        self.begin = board.filesystem.history().effects.len();
+        let done = self.scenario.act(&board.filesystem, self.firmwares);
+        assert_eq!(done, Ok(true), "{}", self.scenario.name);
+        self.history = board.filesystem.history();
+    }
+
+    pub fn try_all(&self, medium: Medium, effort: Effort) -> Tried {
+        let mut tried = Tried::default();
+        self.states(medium, effort, |cut, left, reported| {
+            tried.states += 1;
+            if !self.judge(left, reported).is_empty() {
+                tried.violations += 1;
+                tried
+                    .first
+                    .get_or_insert_with(|| self.describe(medium, cut));
+            }
+            true
+        });
+        tried
+    }
+
+    /// How many states it takes until one is not as it should be.
+    pub fn caught_after(&self, medium: Medium, effort: Effort) -> Option<usize> {
+        let (mut states, mut caught) = (0, false);
+        self.states(medium, effort, |_, left, reported| {
+            states += 1;
+            caught = !self.judge(left, reported).is_empty();
+            !caught
+        });
+        caught.then_some(states)
+    }
+
+    /// The states that cuts leave and that differ, from the last cut to the first, as long as they are wanted.
+    fn states(
+        &self,
+        medium: Medium,
+        effort: Effort,
+        mut wanted: impl FnMut(Cut, &Disk, bool) -> bool,
+    ) {
+        let mut rng = chance::rng(self.scenario.name);
+        let mut seen = BTreeSet::new();
+        let end = self.history.effects.len();
+        let effort = Effort {
+            random: effort.random * chance::soak(),
+            ..effort
+        };
+        for at in (self.begin..=end).rev() {
+            for cut in self.history.cuts(medium, at, effort, &mut rng) {
+                let left = self.history.left_by(&cut);
+                let is_new = seen.insert((left.fingerprint(), at == end));
+                if is_new && !wanted(cut, &left, at == end) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn describe(&self, medium: Medium, cut: Cut) -> String {
+        let reported = cut.at == self.history.effects.len();
+        let fails = |cut: &Cut| !self.judge(&self.history.left_by(cut), reported).is_empty();
+        let cut = self.history.shrink(cut, fails);
+        let wrong = self.judge(&self.history.left_by(&cut), reported);
+        let wrong = wrong.first().map_or("", |wrong| wrong);
+        let told = self.history.describe(&cut);
+        format!(
+            "{} on {medium:?}, reported: {reported}, {told}\n    {wrong}",
+            self.scenario.name
+        )
+    }
+
+    /// What is wrong with a state that a cut left, before and after the next starts.
+    fn judge(&self, left: &Disk, reported: bool) -> Vec<String> {
+        let key = (left.fingerprint(), reported);
+        if let Some(known) = self.verdicts.borrow().get(&key) {
+            return known.clone();
+        }
+        let mut wrong = Vec::new();
+        let is_judged = reported || self.scenario.is_flushed();
+        if is_judged {
+            wrong.extend(self.undisturbed.judge_left(&left.tree(), reported));
+        }
+        // The firmware of the operation, and one of the others.
+        let other = if key.0 % 2 == 0 { "older" } else { "stripped" };
+        let all = self.firmwares.all().into_iter().enumerate();
+        for (next, (name, firmware)) in all.filter(|(next, (name, _))| *next == 0 || *name == other)
+        {
+            let board = Board::on(left.clone());
+            let after = |what: String| format!("then firmware {name}: {what}");
+            wrong.extend(
+                self.start(&board, next, firmware, reported && is_judged, is_judged)
+                    .into_iter()
+                    .map(after),
+            );
+        }
+        self.verdicts.borrow_mut().insert(key, wrong.clone());
+        wrong
+    }
+
+    /// The next start, and the one after it.
+    fn start(
+        &self,
+        board: &Board,
+        next: usize,
+        firmware: &Disk,
+        reported: bool,
+        is_judged: bool,
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        match board.sync(firmware) {
+            Ok(report) if !report.failed.is_empty() && is_judged => {
+                wrong.push(format!("{:?}", report.failed))
+            }
+            Ok(_) => {}
+            Err(e) => return vec![format!("the next sync can't: {e}")],
+        }
+        let settled = board.tree();
+        if is_judged {
+            wrong.extend(self.undisturbed.judge_settled(next, &settled, reported));
+        }
+        match board.sync(firmware) {
+            Ok(again) => wrong.extend(Undisturbed::judge_rest(
+                &settled,
+                &board.tree(),
+                again.flushes,
+            )),
+            Err(e) => wrong.push(format!("the sync after it can't: {e}")),
+        }
+        wrong
+    }
+
+    /// Cuts the start after a cut too.
+    fn cut_twice(&self, medium: Medium, rng: &mut Rng) -> Vec<String> {
+        const ONE: Effort = Effort {
+            exhaustive: 0,
+            random: 1,
+        };
+        let any = |history: &History, begin: usize, rng: &mut Rng| {
+            let at = rng.usize(begin..=history.effects.len());
+            let cuts = history.cuts(medium, at, ONE, rng);
+            cuts[rng.usize(..cuts.len())].clone()
+        };
+        let first = any(&self.history, self.begin, rng);
+        let reported = first.at == self.history.effects.len();
+        let firmwares = self.firmwares.all();
+        let board = Board::on(self.history.left_by(&first));
+        let (name, firmware) = firmwares[rng.usize(..firmwares.len())];
+        if let Err(e) = board.sync(firmware) {
+            return vec![e.to_string()];
+        }
+        let history = board.filesystem.history();
+        let second = any(&history, 0, rng);
+        let left = history.left_by(&second);
+        // The firmware may change again, and then all but the last is hard to tell: only the same is judged.
+        let next = firmwares
+            .iter()
+            .position(|(other, _)| *other == name)
+            .unwrap_or(0);
+        let wrong = self.start(&Board::on(left), next, firmware, reported, true);
+        let told = |wrong: String| {
+            let (first, second) = (self.history.describe(&first), history.describe(&second));
+            format!(
+                "{} on {medium:?}: {first}; firmware {name}: {second}\n    {wrong}",
+                self.scenario.name
+            )
+        };
+        wrong.into_iter().map(told).collect()
+    }
+}
+
+fn no_cut_harms(scenario: &Scenario, firmwares: &Firmwares, per_file: bool, effort: Effort) {
+    let examined = Examined::new(scenario, firmwares, per_file);
+    for medium in MEDIA.into_iter().chain([Medium::Process]) {
+        let tried = examined.try_all(medium, effort);
+        let medium = format!("simulated {medium}");
+        table::line(scenario.name, &medium, tried.states, tried.violations);
+        assert!(
+            tried.states > 5,
+            "{}: too few states were seen",
+            scenario.name
+        );
+        assert_eq!(tried.first, None);
+    }
+}
+
+pub const SAMPLE: Effort = Effort {
+    exhaustive: 4,
+    random: 2,
+};
+const EXHAUSTIVE: Effort = Effort {
+    exhaustive: 10,
+    random: 20,
+};
+
+#[test]
+fn no_cut_of_any_operation_loses_tears_or_undoes_anything() {
+    let firmwares = Firmwares::new();
+    for scenario in scenarios() {
+        no_cut_harms(&scenario, &firmwares, false, SAMPLE);
+    }
+}
+
+#[test]
+fn nor_where_syncfs_is_not_trusted() {
+    let firmwares = Firmwares::new();
+    for scenario in scenarios() {
+        no_cut_harms(&scenario, &firmwares, true, SAMPLE);
+    }
+}
+
+#[test]
+fn nor_does_any_subset_of_what_was_pending_in_a_small_case() {
+    let (firmwares, scenarios) = small();
+    for scenario in scenarios {
+        for per_file in [false, true] {
+            no_cut_harms(&scenario, &firmwares, per_file, EXHAUSTIVE);
+        }
+    }
+}
+
+#[test]
+fn nor_does_a_second_cut_while_the_first_is_settled() {
+    let firmwares = Firmwares::new();
+    let mut rng = chance::rng("a second cut");
+    for scenario in scenarios().into_iter().filter(Scenario::is_flushed) {
+        let examined = Examined::new(&scenario, &firmwares, rng.bool());
+        for _ in 0..100 * chance::soak() {
+            for medium in MEDIA {
+                let wrong = examined.cut_twice(medium, &mut rng);
+                assert!(wrong.is_empty(), "{}", wrong[0]);
+            }
+        }
+    }
+}
