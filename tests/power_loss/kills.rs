@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use tempfile::TempDir;
 
 use crate::board::{Board, Machine, Slot};
+use crate::chance::{rng, soak};
 use crate::cycle::{self, LENGTH, program, user};
 use crate::log::Disk;
-use crate::random::{Random, seed, soak};
 use crate::recording::{boards, introduction};
 use crate::state::{Bench, EXT4, Way, scratch};
 use crate::table;
@@ -195,13 +196,7 @@ impl Life {
     }
 
     /// Switches it on and, at a random moment, off.
-    fn cut(
-        &self,
-        slot: Slot,
-        while_booting: bool,
-        durations: &Durations,
-        random: &mut Random,
-    ) -> String {
+    fn cut(&self, slot: Slot, while_booting: bool, durations: &Durations, rng: &mut Rng) -> String {
         let mut on = On::new(&self.board, slot);
         let whole = if while_booting {
             durations.boot
@@ -209,7 +204,7 @@ impl Life {
             on.start_cycle();
             durations.cycle
         };
-        thread::sleep(whole.mul_f64(LATEST * random.fraction()));
+        thread::sleep(whole.mul_f64(LATEST * rng.f64()));
         on.switch_off()
     }
 
@@ -273,8 +268,7 @@ impl Life {
 
 #[track_caller]
 fn assert_every_cut_ends_well(machine: Machine, cuts: usize) {
-    let seed = seed(machine.name());
-    let mut random = Random::new(seed, machine.name());
+    let mut rng = rng(machine.name());
     let durations = Durations::measure(machine);
     let Durations { boot, cycle } = &durations;
     println!(
@@ -288,8 +282,8 @@ fn assert_every_cut_ends_well(machine: Machine, cuts: usize) {
         if cut % CUTS_OF_A_LIFE == 0 {
             life = Life::new(machine);
         }
-        let slot = [Slot::A, Slot::B][random.below(2)];
-        let console = life.cut(slot, random.once_in(2), &durations, &mut random);
+        let slot = [Slot::A, Slot::B][rng.usize(..2)];
+        let console = life.cut(slot, rng.bool(), &durations, &mut rng);
         let moment = Moment::of(&console);
         match moment {
             Moment::Booting => booting += 1,
@@ -302,7 +296,7 @@ fn assert_every_cut_ends_well(machine: Machine, cuts: usize) {
         if !wrong.is_empty() {
             violations += 1;
             println!(
-                "VIOLATION: {} cut {cut}, seed {seed}, slot {slot:?}: {moment:?}",
+                "VIOLATION: {} cut {cut}, slot {slot:?}: {moment:?}",
                 machine.name()
             );
             for one in wrong {

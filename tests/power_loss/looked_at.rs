@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use fastrand::Rng;
+
+use crate::chance::{rng, soak};
 use crate::guest::{Job, Seen, look};
 use crate::judge::Tree;
 use crate::log::{Cut, Disk};
 use crate::operations::{self, both_from};
-use crate::random::{Random, seed, soak};
 use crate::recorded::{Trial, cuts, every_operation, tell};
 use crate::recording::{Recorded, Recording, Step};
 use crate::state::{Bench, EXT4, F2FS, Way};
@@ -24,19 +26,14 @@ struct State {
 }
 
 /// Some states of an operation, no two alike: its begin, its end, and others by chance.
-fn some_states(
-    recording: &Recording,
-    step: &Recorded,
-    count: usize,
-    random: &mut Random,
-) -> Vec<State> {
+fn some_states(recording: &Recording, step: &Recorded, count: usize, rng: &mut Rng) -> Vec<State> {
     let Recording {
         file_system, log, ..
     } = recording;
-    let mut all = cuts(log, step, file_system.has_journal(), random);
+    let mut all = cuts(log, step, file_system.has_journal(), rng);
     let mut chosen = vec![Cut::after(step.begin + 1), Cut::after(step.end + 1)];
     while chosen.len() < count && !all.is_empty() {
-        chosen.push(all.swap_remove(random.below(all.len())));
+        chosen.push(all.swap_remove(rng.usize(..all.len())));
     }
     chosen.sort_by_key(|cut| cut.sent);
     let mut player = log.player();
@@ -87,7 +84,7 @@ struct Looked<'r> {
 }
 
 impl Looked<'_> {
-    fn violations(&self, seed: u64) -> usize {
+    fn violations(&self) -> usize {
         let step = self.step;
         let (name, operation) = (step.step.name(), step.step.operation);
         let begin = self.seen[0].as_ref().expect("its begin can be mounted");
@@ -105,7 +102,7 @@ impl Looked<'_> {
             let wrong = judge(&case, seen, number % 2, reported).concat();
             if !wrong.is_empty() {
                 violations += 1;
-                tell(step, F2FS.name, seed, &state.cut, &wrong);
+                tell(step, F2FS.name, &state.cut, &wrong);
             }
         }
         table::line(&name, F2FS.name, self.states.len(), violations);
@@ -116,19 +113,18 @@ impl Looked<'_> {
 /// With two faults on purpose among the operations: what would not see them would see nothing.
 #[test]
 fn cuts_on_f2fs_end_well() {
-    let seed = seed(F2FS.name);
+    let mut rng = rng(F2FS.name);
     let mut steps = every_operation();
     steps.extend(["no-data-flush", "no-last-flush"].map(|mutant| Step {
         mutant: Some(mutant),
         ..update()
     }));
     let recording = Recording::of(F2FS.name, F2FS, &steps);
-    let mut random = Random::new(seed, F2FS.name);
     let mut all: Vec<Looked<'_>> = Vec::new();
     for step in &recording.steps {
         // One of few states may not show the fault.
         let times = if step.step.mutant.is_some() { 2 } else { 1 };
-        let states = some_states(&recording, step, STATES * times * soak(), &mut random);
+        let states = some_states(&recording, step, STATES * times * soak(), &mut rng);
         let jobs = states.iter().enumerate();
         let jobs = jobs
             .map(|(number, state)| job(step, state, number % 2))
@@ -146,7 +142,7 @@ fn cuts_on_f2fs_end_well() {
     }
     let (mut states, mut violations, mut missed) = (0, 0, Vec::new());
     for looked in &all {
-        let found = looked.violations(seed);
+        let found = looked.violations();
         if looked.step.step.mutant.is_none() {
             states += looked.states.len();
             violations += found;
@@ -175,18 +171,17 @@ fn update() -> Step {
 /// a fault on purpose is among them, so that some verdicts are bad.
 #[test]
 fn it_makes_no_difference_who_looks_at_a_state() {
-    let seed = seed("who looks");
+    let mut rng = rng("who looks");
     let no_last_flush = Step {
         mutant: Some("no-last-flush"),
         ..update()
     };
     let recording = Recording::of("who looks", EXT4, &[update(), no_last_flush]);
-    let trial = Trial::new(&recording, seed);
-    let mut random = Random::new(seed, "who looks");
+    let trial = Trial::new(&recording);
     let states = recording
         .steps
         .iter()
-        .map(|step| some_states(&recording, step, SAMPLE, &mut random));
+        .map(|step| some_states(&recording, step, SAMPLE, &mut rng));
     let states: Vec<Vec<State>> = states.collect();
     let jobs = recording
         .steps

@@ -7,6 +7,8 @@
 
 #[path = "../qemu/board.rs"]
 mod board;
+#[path = "../common/chance.rs"]
+mod chance;
 #[path = "../common/mod.rs"]
 mod common;
 #[allow(dead_code)]
@@ -14,6 +16,8 @@ mod common;
 mod disk;
 #[path = "../common/judge.rs"]
 mod judge;
+#[path = "../common/table.rs"]
+mod table;
 
 mod cycle;
 mod guest;
@@ -22,9 +26,7 @@ mod log;
 mod looked_at;
 mod mutants;
 mod operations;
-mod random;
 mod recorded;
 mod recording;
 mod state;
-mod table;
 mod verdict;

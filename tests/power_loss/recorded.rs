@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use fastrand::Rng;
+
+use crate::chance::{rng, soak};
 use crate::log::{BLOCK, Cut, Disk, Entry, Log, Losses, SECTOR};
 use crate::operations;
-use crate::random::{Random, seed, soak};
 use crate::recording::{Recorded, Recording, Step};
 use crate::state::{Bench, EXT2, EXT4, EXT4_NO_AUTO_ALLOC, EXT4_WRITEBACK, FileSystem, Way};
 use crate::table;
@@ -16,21 +18,21 @@ const A_LITTLE_AFTER: usize = 8;
 const LOSSES: usize = 2;
 
 /// The cuts of an operation: each moment, whole and torn, and with losses where the file system can bear them.
-pub fn cuts(log: &Log, step: &Recorded, with_losses: bool, random: &mut Random) -> Vec<Cut> {
+pub fn cuts(log: &Log, step: &Recorded, with_losses: bool, rng: &mut Rng) -> Vec<Cut> {
     let first = step.begin + 1;
     let last = step.over.min(step.end + A_LITTLE_AFTER);
     let mut cuts = vec![Cut::after(first)];
     for sent in first + 1..=last {
         cuts.push(Cut::after(sent));
         for _ in 0..soak() {
-            cuts.extend(torn(&log.entries[sent - 1], sent, random));
+            cuts.extend(torn(&log.entries[sent - 1], sent, rng));
         }
         let in_flight = log.in_flight(first, sent);
         if !with_losses || in_flight.is_empty() {
             continue;
         }
         for _ in 0..LOSSES * soak() {
-            let losses = lose(log, &in_flight, random);
+            let losses = lose(log, &in_flight, rng);
             cuts.push(Cut { sent, losses });
         }
     }
@@ -38,36 +40,36 @@ pub fn cuts(log: &Log, step: &Recorded, with_losses: bool, random: &mut Random) 
 }
 
 /// The last entry, if it is a long one, got through in part.
-fn torn(entry: &Entry, sent: usize, random: &mut Random) -> Option<Cut> {
+fn torn(entry: &Entry, sent: usize, rng: &mut Rng) -> Option<Cut> {
     (entry.sectors() > BLOCK / SECTOR).then(|| {
-        let losses = Losses::from([(sent - 1, 0..part(entry, random))]);
+        let losses = Losses::from([(sent - 1, 0..part(entry, rng))]);
         Cut { sent, losses }
     })
 }
 
 /// Whole blocks mostly, as most media write them.
-fn part(entry: &Entry, random: &mut Random) -> usize {
+fn part(entry: &Entry, rng: &mut Rng) -> usize {
     const IN_BLOCK: usize = BLOCK / SECTOR;
     let blocks = entry.sectors() / IN_BLOCK;
-    if blocks < 2 || random.once_in(4) {
-        random.below(entry.sectors())
+    if blocks < 2 || once_in(4, rng) {
+        rng.usize(..entry.sectors())
     } else {
-        (1 + random.below(blocks - 1)) * IN_BLOCK
+        (1 + rng.usize(..blocks - 1)) * IN_BLOCK
     }
 }
 
 /// Some of what was on its way did not arrive: one entry, a few, or most.
-fn lose(log: &Log, in_flight: &[usize], random: &mut Random) -> Losses {
+fn lose(log: &Log, in_flight: &[usize], rng: &mut Rng) -> Losses {
     let mut losses = Losses::new();
-    let one_in = [2, 4, in_flight.len()][random.below(3)].max(1);
+    let one_in = [2, 4, in_flight.len()][rng.usize(..3)].max(1);
     for at in in_flight {
-        if random.once_in(one_in) {
+        if once_in(one_in, rng) {
             losses.insert(*at, 0..0);
-        } else if random.once_in(8) {
+        } else if once_in(8, rng) {
             let entry = &log.entries[*at];
-            let part = part(entry, random);
+            let part = part(entry, rng);
             let from_the_end = part..entry.sectors();
-            let of_it = if random.once_in(2) {
+            let of_it = if once_in(2, rng) {
                 0..part
             } else {
                 from_the_end
@@ -78,12 +80,15 @@ fn lose(log: &Log, in_flight: &[usize], random: &mut Random) -> Losses {
     losses
 }
 
+fn once_in(times: usize, rng: &mut Rng) -> bool {
+    rng.usize(..times) == 0
+}
+
 /// All states of all operations of a recording.
 pub struct Trial<'r> {
     recording: &'r Recording,
     bench: Bench,
     way: Way,
-    seed: u64,
 }
 
 /// How it went.
@@ -98,12 +103,11 @@ pub struct Tally {
 }
 
 impl<'r> Trial<'r> {
-    pub fn new(recording: &'r Recording, seed: u64) -> Self {
+    pub fn new(recording: &'r Recording) -> Self {
         Self {
             recording,
             bench: Bench::new(),
             way: Way::of_this_machine(),
-            seed,
         }
     }
 
@@ -129,17 +133,16 @@ impl<'r> Trial<'r> {
     }
 
     /// Judges the states of one operation; those that are the same to the last byte only once.
-    pub fn run(&self, step: &Recorded) -> Tally {
+    pub fn run(&self, step: &Recorded, rng: &mut Rng) -> Tally {
         let Recording {
             file_system, log, ..
         } = self.recording;
         let name = step.step.name();
         let case = self.case(step);
-        let mut random = Random::new(self.seed, &format!("{name} {}", file_system.name));
         let mut player = log.player();
         let mut seen = HashSet::new();
         let mut tally = Tally::default();
-        for cut in cuts(log, step, file_system.has_journal(), &mut random) {
+        for cut in cuts(log, step, file_system.has_journal(), rng) {
             let disk = player.disk(&cut);
             let reported = cut.sent > step.end;
             if !seen.insert((disk.digest(), reported)) {
@@ -183,24 +186,18 @@ impl<'r> Trial<'r> {
                 (least, wrong) = (fewer, still.wrong);
             }
         }
-        tell(
-            step,
-            self.recording.file_system.name,
-            self.seed,
-            &least,
-            &wrong,
-        );
+        tell(step, self.recording.file_system.name, &least, &wrong);
     }
 }
 
 /// Says what is wrong with a state, and how one comes to it; of a fault on purpose not much.
-pub fn tell(step: &Recorded, file_system: &str, seed: u64, cut: &Cut, wrong: &[String]) {
+pub fn tell(step: &Recorded, file_system: &str, cut: &Cut, wrong: &[String]) {
     let (word, length) = match step.step.mutant {
         Some(_) => ("found", 100),
         None => ("VIOLATION", 2000),
     };
     println!(
-        "{word}: {} on {file_system}, seed {seed}: cut when {} entries had been sent ({} after its begin, its end is {}{}), \
+        "{word}: {} on {file_system}: cut when {} entries had been sent ({} after its begin, its end is {}{}), \
          lost: {:?}",
         step.step.name(),
         cut.sent,
@@ -228,10 +225,14 @@ pub fn every_operation() -> Vec<Step> {
 
 #[track_caller]
 fn assert_every_state_ends_well(file_system: FileSystem, at_least: usize) {
-    let seed = seed(file_system.name);
+    let mut rng = rng(file_system.name);
     let recording = Recording::of(file_system.name, file_system, &every_operation());
-    let trial = Trial::new(&recording, seed);
-    let tallies: Vec<Tally> = recording.steps.iter().map(|step| trial.run(step)).collect();
+    let trial = Trial::new(&recording);
+    let tallies: Vec<Tally> = recording
+        .steps
+        .iter()
+        .map(|step| trial.run(step, &mut rng))
+        .collect();
     let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum::<usize>();
     let (states, violations) = (sum(|tally| tally.states), sum(|tally| tally.violations));
     let borne = sum(|tally| tally.borne);
