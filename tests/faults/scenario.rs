@@ -301,7 +301,7 @@ pub fn scenarios() -> Vec<Scenario> {
             update,
         ),
         scenario(
-            "new deletion and edit",
+            "update beside edits and deletions",
             |board, firmwares| {
                 assert!(board.sync(&firmwares.older).unwrap().is_whole());
                 board.write("skills/edited/SKILL.md", &text("edited", "Mine."));

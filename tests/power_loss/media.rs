@@ -13,7 +13,8 @@ use crate::rehearsal::{Operation, Rehearsal, UPDATE, UPDATE_OF_EDITED, tell};
 const SECTORS_A_BLOCK: u64 = 8;
 
 /// ext4 gives up with the first error in its journal; `/proc/mounts` may say `rw` all the same.
-pub fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
+#[test]
+fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
     let operation = UPDATE_OF_EDITED;
     let board = Board::new(Machine::Aarch64);
     let rehearsal = Rehearsal::of(&operation, &board);
@@ -30,7 +31,8 @@ pub fn an_error_in_the_journal_is_told_and_mended_by_the_next_boot() {
 }
 
 /// `fsync` tells of a lost write once; in one state the next sync comes in the same boot.
-pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync() {
+#[test]
+fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync() {
     let operation = UPDATE_OF_EDITED;
     let board = Board::new(Machine::Aarch64);
     let rehearsal = Rehearsal::of(&operation, &board);
@@ -57,7 +59,8 @@ pub fn an_error_in_a_files_data_keeps_the_old_file_until_the_next_sync() {
 }
 
 /// What of the firmware can't be read costs the skills it belongs to, and no other.
-pub fn an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
+#[test]
+fn an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
     let operation = UPDATE;
     let board = Board::new(Machine::Aarch64);
     let rehearsal = Rehearsal::of(&operation, &board);

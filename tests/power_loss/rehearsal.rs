@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::board::{Board, Slot};
 use crate::common;
 use crate::judge::{Next, Tree, Undisturbed};
+use crate::table;
 
 /// What is done to a config dir while something goes wrong.
 #[derive(Clone, Copy)]
@@ -23,7 +24,7 @@ pub struct Operation {
 }
 
 pub const FIRST_SEED: Operation = Operation {
-    name: "first-seed",
+    name: "first seed",
     prepare: |_| {},
     slot: Slot::A,
     arguments: &["sync"],
@@ -37,7 +38,7 @@ pub const UPDATE: Operation = Operation {
 };
 
 pub const UPDATE_OF_EDITED: Operation = Operation {
-    name: "update-of-edited",
+    name: "update beside edits and deletions",
     prepare: seed_and_edit,
     slot: Slot::B,
     arguments: &["sync"],
@@ -58,7 +59,7 @@ pub const OPERATIONS: [Operation; 5] = [
         arguments: &["reset", "--all", "--restore"],
     },
     Operation {
-        name: "torn-ledger",
+        name: "ledger rebuilt from the bases",
         prepare: |place| {
             seed_and_edit(place);
             place.run(Slot::A, &["sync"]);
@@ -72,6 +73,13 @@ pub const OPERATIONS: [Operation; 5] = [
         arguments: &["sync"],
     },
 ];
+
+impl Operation {
+    /// Its name as that of a file.
+    pub fn file(&self) -> String {
+        self.name.replace(' ', "-")
+    }
+}
 
 fn seed(place: &Place) {
     place.run(Slot::A, &["sync"]);
@@ -231,8 +239,5 @@ pub fn tell(operation: &str, fault: &str, states: usize, violations: &[String]) 
     for violation in violations {
         println!("power-loss: {operation}: {violation}");
     }
-    println!(
-        "power-loss: {operation} | {fault} | {states} | {}",
-        violations.len()
-    );
+    table::line(operation, fault, states, violations.len());
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::board::{Board, Machine, Running, Slot};
+use crate::chance::soak;
 use crate::disk::{Files, read_back};
 use crate::judge::{Tree, Undisturbed};
 use crate::rehearsal::{OPERATIONS, Operation, Rehearsal, make_userdata, tell};
@@ -29,7 +30,8 @@ struct Cut {
     next: Slot,
 }
 
-pub fn a_cut_leaves_each_skill_as_before_or_done() {
+#[test]
+fn a_cut_leaves_each_skill_as_before_or_done() {
     let board = Board::new(Machine::Armv7);
     let rehearsals: Vec<Rehearsal> = OPERATIONS
         .iter()
@@ -50,10 +52,9 @@ pub fn a_cut_leaves_each_skill_as_before_or_done() {
     assert_eq!(violations, 0);
 }
 
+/// The guest keeps what it sees on one disk, which has an end.
 fn number_of_cuts() -> usize {
-    std::env::var("AIDEN_SOAK").map_or(USUAL_CUTS, |number| {
-        number.parse().expect("AIDEN_SOAK is a number")
-    })
+    USUAL_CUTS * soak().min(4)
 }
 
 /// Spreads the cuts over operations, kinds, moments and the firmware that comes next.
@@ -105,7 +106,7 @@ fn make_disk(board: &Board, rehearsals: &[Rehearsal], plan: &[Cut]) {
                 cut.kind,
                 cut.point,
                 cut.next.letter(),
-                OPERATIONS[cut.operation].name
+                OPERATIONS[cut.operation].file()
             )
         })
         .collect();
@@ -116,10 +117,10 @@ fn make_disk(board: &Board, rehearsals: &[Rehearsal], plan: &[Cut]) {
             operation.slot.letter(),
             operation.arguments.join(" ")
         );
-        fs::write(lab.join(format!("{}.command", operation.name)), command).unwrap();
+        fs::write(lab.join(format!("{}.command", operation.file())), command).unwrap();
         let packed = Command::new("tar")
             .args(["--owner=0", "--group=0", "-cf"])
-            .arg(lab.join(format!("{}.tar", operation.name)))
+            .arg(lab.join(format!("{}.tar", operation.file())))
             .arg("-C")
             .args([rehearsal.before.above(), Path::new("agent")])
             .status();
@@ -168,7 +169,7 @@ fn judge<'c>(
         "{}: of {tried} cuts {states} came, {inside} of them before it had reported",
         operation.name
     );
-    tell(operation.name, "ubifs", states, &violations);
+    tell(operation.name, "UBIFS", states, &violations);
     assert!(
         inside * 2 >= tried,
         "too few cuts in the midst of {}: {inside} of {tried}",

@@ -13,7 +13,8 @@ use crate::rehearsal::{FIRST_SEED, Rehearsal, UPDATE_OF_EDITED, tell};
 
 const SIZE: u64 = 64 << 20;
 
-pub fn it_is_refused_and_nothing_is_written() {
+#[test]
+fn it_is_refused_and_nothing_is_written() {
     let board = board();
     let before = image(&board);
     let mut running = boot(&board, Slot::A).start();
@@ -42,13 +43,14 @@ pub fn it_is_refused_and_nothing_is_written() {
         .zip(&before)
         .filter(|(now, before)| now != before)
         .count();
-    tell("first-seed", "vfat", 1, &[]);
+    tell("first seed", "vfat", 1, &[]);
     assert_eq!(changed, 0, "bytes of the disk have changed");
 }
 
 /// What does not work there: a cut may leave empty files; and all files count as executable, so the bits of the bundle are
 /// not to be seen.
-pub fn where_allowed_it_is_seeded_and_updated_and_keeps_edits() {
+#[test]
+fn where_allowed_it_is_seeded_and_updated_and_keeps_edits() {
     let board = board();
     let seed = Rehearsal::of(&FIRST_SEED, &board);
     let mut running = boot(&board, Slot::A).start();

@@ -1,5 +1,8 @@
 //! A virtual board: its disk of `/userdata`, and a run of it under QEMU with a shell on the serial console.
 
+// tests/power_loss takes this file too, and neither uses all of it.
+#![allow(dead_code)]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -50,6 +53,13 @@ impl Slot {
             Self::B => "b",
         }
     }
+}
+
+/// Whether a board may write to a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    ReadOnly,
+    ReadWrite,
 }
 
 /// A board that is switched off.
@@ -128,6 +138,7 @@ impl Board {
             board: self,
             options: vec!["--slot".into(), slot.letter().into()],
             words: Vec::new(),
+            disks: Vec::new(),
         }
     }
 }
@@ -137,6 +148,7 @@ pub struct Boot<'a> {
     board: &'a Board,
     options: Vec<String>,
     words: Vec<String>,
+    disks: Vec<String>,
 }
 
 impl Boot<'_> {
@@ -157,22 +169,43 @@ impl Boot<'_> {
         self
     }
 
-    /// Starts the board and waits until all boot scripts have run.
-    pub fn start(self) -> Running {
+    /// One more disk, which `board-disk` finds by this name.
+    pub fn disk(mut self, name: &str, image: &Path, access: Access) -> Self {
+        let readonly = match access {
+            Access::ReadOnly => "on",
+            Access::ReadWrite => "off",
+        };
+        let image = image.display();
+        let drive = format!("if=none,id={name},format=raw,file={image},readonly={readonly}");
+        let device = format!("virtio-blk-device,drive={name},serial={name}");
+        self.disks
+            .extend(["-drive".into(), drive, "-device".into(), device]);
+        self
+    }
+
+    /// Switches the board on; its serial console is the process's standard input and output.
+    pub fn switch_on(self) -> Child {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("board/qemu/run.sh");
-        let mut child = Command::new(script)
+        Command::new(script)
             .arg(self.board.machine.name())
             .arg("--images")
             .arg(&self.board.images)
             .arg("--userdata")
             .arg(self.board.userdata())
             .args(self.options)
-            .args(["--append", &self.words.join(" ")])
+            .args(["--append", &self.words.join(" "), "--"])
+            .args(self.disks)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
-            .expect("the board starts");
+            .expect("the board starts")
+    }
+
+    /// Starts the board and waits until all boot scripts have run.
+    pub fn start(self) -> Running {
+        let machine = self.board.machine;
+        let mut child = self.switch_on();
         let console = child.stdin.take().unwrap();
         let mut output = child.stdout.take().unwrap();
         let (sender, receiver) = mpsc::channel();
@@ -185,7 +218,7 @@ impl Boot<'_> {
             }
         });
         let mut running = Running {
-            machine: self.board.machine,
+            machine,
             child,
             console,
             output: receiver,

@@ -87,6 +87,7 @@ for_boards() {
     need debugfs e2fsprogs
     need mkfs.vfat dosfstools
     need mcopy mtools
+    need mkfs.f2fs f2fs-tools
     need fakeroot fakeroot
     need cpio cpio
     need modprobe kmod
