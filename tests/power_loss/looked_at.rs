@@ -18,7 +18,7 @@ use crate::verdict::{self, Case};
 /// States of an operation on f2fs in a normal run.
 const STATES: usize = 10;
 /// States that are looked at in every way.
-const SAMPLE: usize = 12;
+const SAMPLE: usize = 6;
 
 struct State {
     cut: Cut,
