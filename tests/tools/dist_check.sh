@@ -246,6 +246,10 @@ if [ -e .git ]; then changes=$(git status --porcelain); fi
 packaging/deny.sh
 say "licences, versions and sources of the crates are as deny.toml has them"
 packaging/size.sh --limits "${targets[@]}"
+for target in "${targets[@]}"; do
+    ! grep -qF AIDEN_MUTANT "$CARGO_TARGET_DIR/$target/release/aiden-skills" ||
+        die "the program for $target has the feature mutants, which is for tests"
+done
 for target in "${targets[@]}"; do packaging/cross/reproducible.sh --look "$target"; done
 installed_tree "${targets[0]}"
 no_room
