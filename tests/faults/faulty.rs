@@ -1,7 +1,7 @@
 //! A file system of which any single mutating call can fail.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -14,18 +14,22 @@ use crate::simulated::Simulated;
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    None,
     /// Every write takes no more than this many bytes.
     Short(usize),
     /// This call fails with this errno.
     Fail(u64, i32),
     /// This call and all mutating ones after it fail.
     FailFrom(u64, i32),
+    /// This call fails with this errno; only calls that look are counted.
+    FailLook(u64, i32),
     /// All mutating calls from this one fail that need space; removing and renaming work.
     FullFrom(u64),
     /// This directory can't be listed.
     Unlistable(&'static str),
 }
 
+#[derive(Clone)]
 pub struct Faulty {
     inner: Simulated,
     state: Rc<State>,
@@ -34,6 +38,7 @@ pub struct Faulty {
 struct State {
     fault: Fault,
     calls: Cell<u64>,
+    looks: Cell<u64>,
     failed: RefCell<String>,
 }
 
@@ -53,6 +58,7 @@ impl Faulty {
             state: Rc::new(State {
                 fault,
                 calls: Cell::new(0),
+                looks: Cell::new(0),
                 failed: RefCell::default(),
             }),
         }
@@ -63,6 +69,11 @@ impl Faulty {
         self.state.calls.get()
     }
 
+    /// How many calls were made that only look.
+    pub fn looks(&self) -> u64 {
+        self.state.looks.get()
+    }
+
     /// The call that failed first.
     pub fn failed(&self) -> String {
         self.state.failed.borrow().clone()
@@ -70,6 +81,19 @@ impl Faulty {
 }
 
 impl State {
+    /// Counts a call that looks; an error means that it must not be made.
+    fn looks(&self, what: impl FnOnce() -> String) -> io::Result<()> {
+        let call = self.looks.get() + 1;
+        self.looks.set(call);
+        match self.fault {
+            Fault::FailLook(at, errno) if at == call => {
+                *self.failed.borrow_mut() = what();
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Counts a mutating call; an error means that it must not be made.
     fn mutates(&self, needs: Needs, what: String) -> io::Result<()> {
         let call = self.calls.get() + 1;
@@ -94,10 +118,12 @@ impl Filesystem for Faulty {
     }
 
     fn metadata(&self, path: &RelPath) -> io::Result<Metadata> {
+        self.state.looks(|| format!("stat {path}"))?;
         self.inner.metadata(path)
     }
 
     fn read_dir(&self, path: &RelPath) -> io::Result<Vec<DirEntry>> {
+        self.state.looks(|| format!("list {path}"))?;
         if matches!(self.state.fault, Fault::Unlistable(directory) if directory == path.as_str()) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
@@ -105,7 +131,12 @@ impl Filesystem for Faulty {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<Box<dyn OpenFile>> {
-        self.inner.open(path)
+        self.state.looks(|| format!("open {path}"))?;
+        Ok(Box::new(FaultyOpen {
+            inner: self.inner.open(path)?,
+            path: path.clone(),
+            state: Rc::clone(&self.state),
+        }))
     }
 
     fn create(&self, path: &RelPath, attributes: Attributes) -> io::Result<Box<dyn NewFile>> {
@@ -185,6 +216,25 @@ impl Filesystem for Faulty {
 
     fn try_lock(&self, path: &RelPath) -> io::Result<Option<Box<dyn HeldLock>>> {
         self.inner.try_lock(path)
+    }
+}
+
+struct FaultyOpen {
+    inner: Box<dyn OpenFile>,
+    path: RelPath,
+    state: Rc<State>,
+}
+
+impl Read for FaultyOpen {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.state.looks(|| format!("read {}", self.path))?;
+        self.inner.read(buffer)
+    }
+}
+
+impl OpenFile for FaultyOpen {
+    fn metadata(&self) -> Metadata {
+        self.inner.metadata()
     }
 }
 

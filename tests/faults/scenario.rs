@@ -1,12 +1,14 @@
 //! The operations that are interrupted, the state each starts from, and how each goes undisturbed.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use aiden_skills::store::Filesystem;
 use aiden_skills::sync::ledger::LedgerState;
-use aiden_skills::sync::{Reset, reset_tree};
+use aiden_skills::sync::{Bundle, BundleState, Reset, reset_tree, sync_tree};
 
-use crate::board::{Board, Skills, bundle, options, path, ship, sync, text};
+use crate::board::{Board, Skills, options, path, ship, text};
+use crate::faulty::{Fault, Faulty};
 use crate::judge::{Next, Undisturbed};
 use crate::simulated::{Disk, Simulated};
 
@@ -15,15 +17,38 @@ pub struct Firmwares {
     pub older: Disk,
     pub newer: Disk,
     pub stripped: Disk,
+    /// What is wrong with the newer one's medium while the operation runs.
+    pub fault: Fault,
+    opened: RefCell<Option<Faulty>>,
 }
 
 impl Firmwares {
     pub fn new() -> Self {
+        Self::of(&older(), &newer())
+    }
+
+    fn of(older: &Skills, newer: &Skills) -> Self {
         Self {
-            older: ship(&older(), false),
-            newer: ship(&newer(), true),
+            older: ship(older, false),
+            newer: ship(newer, true),
             stripped: ship(&stripped(), false),
+            fault: Fault::None,
+            opened: RefCell::default(),
         }
+    }
+
+    fn open_newer(&self) -> Bundle {
+        let newer = Faulty::new(Simulated::new(self.newer.clone()), self.fault);
+        *self.opened.borrow_mut() = Some(newer.clone());
+        Bundle::list(Box::new(newer))
+    }
+
+    /// The newer one's medium as the operation opened it.
+    pub fn opened(&self) -> Faulty {
+        self.opened
+            .borrow()
+            .clone()
+            .expect("an operation has opened it")
     }
 
     /// What the next start may find.
@@ -202,10 +227,10 @@ fn current(board: &Board, firmwares: &Firmwares) {
 }
 
 fn update(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
-    match sync(filesystem, &firmwares.newer) {
+    match sync_tree(filesystem, &firmwares.open_newer(), &options()) {
         Ok(report) => {
-            let rebuilt = report.ledger != LedgerState::Ok && report.failed.is_empty();
-            Ok(report.is_whole() || rebuilt)
+            let rebuilt = report.ledger == LedgerState::Rebuilt && report.bundle == BundleState::Ok;
+            Ok(report.is_whole() || rebuilt && report.failed.is_empty())
         }
         Err(e) => Err(e.to_string()),
     }
@@ -214,7 +239,7 @@ fn update(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, St
 fn reset(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
     let names = ["alpha", "edited", "deleted"].map(str::to_owned).to_vec();
     let reset = Reset::Named(names);
-    match reset_tree(filesystem, &bundle(&firmwares.newer), &options(), &reset) {
+    match reset_tree(filesystem, &firmwares.open_newer(), &options(), &reset) {
         Ok(report) => Ok(report.failed.is_empty() && report.problems.is_empty()),
         Err(e) => Err(e.to_string()),
     }
@@ -371,11 +396,7 @@ pub fn small() -> (Firmwares, Vec<Scenario>) {
         let body = text("one", version);
         Skills::from([("one", files(&[("SKILL.md", &body), ("a.md", version)]))])
     };
-    let firmwares = Firmwares {
-        older: ship(&skills("Old."), false),
-        newer: ship(&skills("New."), true),
-        stripped: ship(&stripped(), false),
-    };
+    let firmwares = Firmwares::of(&skills("Old."), &skills("New."));
     let scenario = |name, prepare, act| Scenario {
         name,
         prepare,

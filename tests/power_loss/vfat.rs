@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::board::{Board, Boot, Machine, Running, Slot, image};
 use crate::judge::Tree;
-use crate::rehearsal::{FIRST_SEED, Rehearsal, UPDATE_OF_EDITED, tell};
+use crate::rehearsal::{FIRST_SEED, Rehearsal, UPDATE_OF_EDITED};
+use crate::table;
 
 const SIZE: u64 = 64 << 20;
 
@@ -43,7 +44,7 @@ fn it_is_refused_and_nothing_is_written() {
         .zip(&before)
         .filter(|(now, before)| now != before)
         .count();
-    tell("first seed", "vfat", 1, &[]);
+    table::line("refused", "FAT", 1, usize::from(changed > 0));
     assert_eq!(changed, 0, "bytes of the disk have changed");
 }
 
