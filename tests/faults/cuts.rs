@@ -7,8 +7,9 @@ use fastrand::Rng;
 
 use crate::board::Board;
 use crate::chance;
+use crate::firmwares::Firmwares;
 use crate::judge::Undisturbed;
-use crate::scenario::{Firmwares, Scenario, scenarios, small};
+use crate::scenario::{Scenario, scenarios, small};
 use crate::simulated::{Cut, Disk, Effect, Effort, History, MEDIA, Medium, Simulated};
 use crate::table;
 
@@ -84,19 +85,8 @@ impl<'a> Examined<'a> {
         tried
     }
 
-    /// How many states it takes until one is not as it should be.
-    pub fn caught_after(&self, medium: Medium, effort: Effort) -> Option<usize> {
-        let (mut states, mut caught) = (0, false);
-        self.states(medium, effort, |_, left, reported| {
-            states += 1;
-            caught = !self.judge(left, reported).is_empty();
-            !caught
-        });
-        caught.then_some(states)
-    }
-
     /// The states that cuts leave and that differ, from the last cut to the first, as long as they are wanted.
-    fn states(
+    pub fn states(
         &self,
         medium: Medium,
         effort: Effort,
@@ -134,7 +124,7 @@ impl<'a> Examined<'a> {
     }
 
     /// What is wrong with a state that a cut left, before and after the next starts.
-    fn judge(&self, left: &Disk, reported: bool) -> Vec<String> {
+    pub fn judge(&self, left: &Disk, reported: bool) -> Vec<String> {
         let key = (left.fingerprint(), reported);
         if let Some(known) = self.verdicts.borrow().get(&key) {
             return known.clone();

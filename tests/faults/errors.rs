@@ -2,8 +2,9 @@
 
 use crate::board::{Board, sync};
 use crate::faulty::{Fault, Faulty};
+use crate::firmwares::Firmwares;
 use crate::judge::Undisturbed;
-use crate::scenario::{Firmwares, scenarios};
+use crate::scenario::scenarios;
 use crate::table;
 
 const EINTR: i32 = 4;

@@ -8,6 +8,7 @@ mod chance;
 mod cuts;
 mod errors;
 mod faulty;
+mod firmwares;
 #[path = "../common/judge.rs"]
 mod judge;
 #[cfg(feature = "mutants")]

@@ -3,8 +3,22 @@
 use aiden_skills::store::mutant::{Mutant, switch};
 
 use crate::cuts::{Examined, SAMPLE};
-use crate::scenario::{Firmwares, scenarios};
-use crate::simulated::{MEDIA, Medium};
+use crate::firmwares::Firmwares;
+use crate::scenario::scenarios;
+use crate::simulated::{Effort, MEDIA, Medium};
+
+impl Examined<'_> {
+    /// How many states it takes until one is not as it should be.
+    fn caught_after(&self, medium: Medium, effort: Effort) -> Option<usize> {
+        let (mut states, mut caught) = (0, false);
+        self.states(medium, effort, |_, left, reported| {
+            states += 1;
+            caught = !self.judge(left, reported).is_empty();
+            !caught
+        });
+        caught.then_some(states)
+    }
+}
 
 /// On which media an update with a fault in it, recovered without, is noticed.
 fn noticed(mutant: Mutant, per_file: bool) -> Vec<Medium> {

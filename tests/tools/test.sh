@@ -60,6 +60,7 @@ lane_of_this_machine() {
     step "clippy"
     cargo clippy --locked --all-targets -- -D warnings
     cargo clippy --locked --test qemu --test power_loss -- -D warnings
+    cargo clippy --locked --features mutants --test faults -- -D warnings
     step "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
     step "demo"

@@ -1,4 +1,4 @@
-//! What a power cut may leave of a history, by the rules of each kind of file system.
+//! Cuts of a history, all that are legal or a sample of them, and the disks they leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -7,41 +7,7 @@ use fastrand::Rng;
 
 use super::disk::{Body, Disk, Inode, Slot};
 use super::effect::{Effect, History, Names};
-
-/// Whose rules hold. For all of them: what was flushed stays, and of a file that was not flushed nothing, a part, zeros
-/// or all may be there, whatever became of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Medium {
-    /// Only the process dies: the kernel still writes everything.
-    Process,
-    /// One journal: names reach the medium in the order of the calls, and every flush takes all of them along
-    /// (fs/ext4/fsync.c). As with `noauto_da_alloc`, data does not come with its name.
-    Ext4,
-    /// Checkpoints take all names; an fsync takes a checkpoint, or for a new file in an old directory only a note that
-    /// recovery makes its name from (fs/f2fs/file.c, `need_do_checkpoint`; `fsync_mode=posix`).
-    F2fs,
-    /// Names are written in the order of the calls; an fsync takes along what concerns that file or directory, and what
-    /// came before it (fs/ubifs/file.c, `ubifs_sync_wbufs_by_inode`).
-    Ubifs,
-    /// Only what POSIX promises: each change of a directory comes by itself, in any order, until that directory is
-    /// flushed; an fsync of a file says nothing of its name. What is assumed: a rename sets its new name whole, and
-    /// does not take the old one away before.
-    Posix,
-}
-
-impl std::fmt::Display for Medium {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Process => "kill of the process",
-            Self::Ext4 => "ext4",
-            Self::F2fs => "f2fs",
-            Self::Ubifs => "UBIFS",
-            Self::Posix => "POSIX",
-        })
-    }
-}
-
-pub const MEDIA: [Medium; 4] = [Medium::Ext4, Medium::F2fs, Medium::Ubifs, Medium::Posix];
+use super::medium::{Medium, Pending};
 
 /// What became of a file that was not flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,15 +40,6 @@ pub struct Effort {
     pub exhaustive: usize,
     /// Beyond that, this many random ones.
     pub random: usize,
-}
-
-/// Which changes of names must survive a cut, and which may.
-struct Pending {
-    must: BTreeSet<usize>,
-    may: Vec<usize>,
-    /// Whether those that may can only survive in order.
-    in_order: bool,
-    restored: Vec<(Slot, Inode)>,
 }
 
 impl History {
@@ -161,113 +118,6 @@ impl History {
             .get(&inode)
             .or_else(|| self.start.nodes.get(&inode));
         node.is_some_and(|node| matches!(node.body, Body::Directory(_)))
-    }
-
-    fn pending(&self, medium: Medium, at: usize) -> Pending {
-        let done = &self.effects[..at];
-        let names = |range: std::ops::Range<usize>| {
-            range.filter(|index| matches!(done[*index], Effect::Names(_)))
-        };
-        let mut restored = Vec::new();
-        let floor = match medium {
-            Medium::Process => at,
-            Medium::Ext4 => done
-                .iter()
-                .rposition(Effect::is_flush)
-                .map_or(0, |flush| flush + 1),
-            Medium::F2fs => self.checkpoint(at, &mut restored),
-            Medium::Ubifs => self.written_in_order(at),
-            Medium::Posix => {
-                let (must, may): (Vec<usize>, _) =
-                    names(0..at).partition(|index| self.is_flushed(*index, at));
-                return Pending {
-                    must: must.into_iter().collect(),
-                    may,
-                    in_order: false,
-                    restored,
-                };
-            }
-        };
-        Pending {
-            must: names(0..floor).collect(),
-            may: names(floor..at).collect(),
-            in_order: true,
-            restored,
-        }
-    }
-
-    fn is_flushed(&self, names: usize, at: usize) -> bool {
-        let Effect::Names(change) = &self.effects[names] else {
-            return true;
-        };
-        self.effects[names..at].iter().any(|effect| match effect {
-            Effect::SyncAll => true,
-            Effect::SyncDirectory(directory) => change.touches_directory(*directory),
-            _ => false,
-        })
-    }
-
-    /// Where the last checkpoint was; the files that were only noted since.
-    fn checkpoint(&self, at: usize, restored: &mut Vec<(Slot, Inode)>) -> usize {
-        let mut last = 0;
-        for (index, effect) in self.effects[..at].iter().enumerate() {
-            let note = match effect {
-                Effect::SyncFile(file) => self.note_of(*file, last, index),
-                Effect::SyncAll | Effect::SyncDirectory(_) => None,
-                _ => continue,
-            };
-            match note {
-                Some(Some(slot)) => restored.push(slot),
-                Some(None) => {}
-                None => {
-                    last = index + 1;
-                    restored.clear();
-                }
-            }
-        }
-        last
-    }
-
-    /// What an fsync notes of a file since the last checkpoint: its name, if it is new. `None`: it is one itself, for
-    /// the file was renamed, has a second name, or lies in a new directory.
-    fn note_of(&self, file: Inode, since: usize, at: usize) -> Option<Option<(Slot, Inode)>> {
-        let mut changes = self.effects[since..at]
-            .iter()
-            .filter_map(|effect| match effect {
-                Effect::Names(names) if names.names_inode(file) => Some(names),
-                _ => None,
-            });
-        let Some(made) = changes.next() else {
-            return Some(None);
-        };
-        let (slot, _) = made.sets.as_ref().filter(|_| made.clears.is_none())?;
-        let directory_is_new = self.effects[since..at]
-            .iter()
-            .any(|effect| matches!(effect, Effect::Names(names) if names.names_inode(slot.0)));
-        if changes.next().is_some() || directory_is_new {
-            return None;
-        }
-        Some(Some((slot.clone(), file)))
-    }
-
-    fn written_in_order(&self, at: usize) -> usize {
-        let mut floor = 0;
-        for (index, effect) in self.effects[..at].iter().enumerate() {
-            let concerned = |names: &Names| match effect {
-                Effect::SyncFile(file) => names.names_inode(*file),
-                Effect::SyncDirectory(directory) => {
-                    names.touches_directory(*directory) || names.names_inode(*directory)
-                }
-                _ => true,
-            };
-            if effect.is_flush() {
-                let last = self.effects[..index]
-                    .iter()
-                    .rposition(|effect| matches!(effect, Effect::Names(names) if concerned(names)));
-                floor = floor.max(last.map_or(0, |last| last + 1));
-            }
-        }
-        floor
     }
 
     /// What the kernel goes on with when the process is killed before effect `at`.
@@ -383,15 +233,6 @@ impl History {
             "cut after effect {} ({}); lost: {lost:?}; old name kept: {doubled:?}; contents: {fates:?}",
             cut.at,
             self.call_at(cut.at)
-        )
-    }
-}
-
-impl Effect {
-    pub fn is_flush(&self) -> bool {
-        matches!(
-            self,
-            Self::SyncFile(_) | Self::SyncDirectory(_) | Self::SyncAll
         )
     }
 }

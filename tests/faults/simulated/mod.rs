@@ -4,8 +4,10 @@ mod cut;
 mod disk;
 mod effect;
 mod filesystem;
+mod medium;
 
-pub use cut::{Cut, Effort, MEDIA, Medium};
+pub use cut::{Cut, Effort};
 pub use disk::Disk;
 pub use effect::{Effect, History};
 pub use filesystem::Simulated;
+pub use medium::{MEDIA, Medium};
