@@ -54,12 +54,8 @@ fn fail_every_look(of_bundle: bool) {
     } else {
         "the library"
     };
-    table::line(
-        "every operation",
-        &format!("simulated, EIO on a look at {of}"),
-        tried,
-        0,
-    );
+    let name = format!("every operation, EIO on a look at {of}");
+    table::line(&name, "simulated", tried, 0);
 }
 
 #[test]
@@ -103,7 +99,7 @@ fn fail_everywhere(what: &str, fault: impl Fn(u64) -> Fault) {
             }
         }
     }
-    table::line("every operation", &format!("simulated, {what}"), tried, 0);
+    table::line(&format!("every operation, {what}"), "simulated", tried, 0);
 }
 
 fn check(

@@ -309,8 +309,8 @@ fn assert_every_cut_ends_well(machine: Machine, cuts: usize) {
         "power-loss: {cuts} cuts: {booting} before the boot's sync was done, {booted} after it, {users} while the user \
          worked, {programs} while the program did, {done} right after it"
     );
-    let name = format!("ext4 on {}", machine.name());
-    table::line("switched off at random moments", &name, cuts, violations);
+    let name = format!("{} switched off at random moments", machine.name());
+    table::line(&name, EXT4.name, cuts, violations);
     assert_eq!(violations, 0, "of {cuts} cuts; each is told above");
 }
 

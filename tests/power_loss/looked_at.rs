@@ -16,7 +16,7 @@ use crate::table;
 use crate::verdict::{self, Case};
 
 /// States of an operation on f2fs in a normal run.
-const STATES: usize = 10;
+const STATES: usize = 8;
 /// States that are looked at in every way.
 const SAMPLE: usize = 6;
 
@@ -46,7 +46,7 @@ fn some_states(recording: &Recording, step: &Recorded, count: usize, rng: &mut R
     states.collect()
 }
 
-/// The program that a state is synced with: that of the firmware that was cut and, every other time, the other one.
+/// A state synced with the firmware that was cut (0), or with the other one (1).
 fn job(step: &Recorded, state: &State, next: usize) -> Job {
     Job {
         disk: state.disk.clone(),
@@ -97,9 +97,11 @@ impl Looked<'_> {
         );
         assert_eq!(case.code, step.code, "{name} ends on the board as here");
         let mut violations = 0;
-        for (number, (state, seen)) in self.states.iter().zip(&self.seen).enumerate() {
+        for (state, seen) in self.states.iter().zip(self.seen.chunks(2)) {
             let reported = state.cut.sent > step.end;
-            let wrong = judge(&case, seen, number % 2, reported).concat();
+            let [[left, own], [_, other]] =
+                [0, 1].map(|next| judge(&case, &seen[next], next, reported));
+            let wrong = [left, own, other].concat();
             if !wrong.is_empty() {
                 violations += 1;
                 tell(step, F2FS.name, &state.cut, &wrong);
@@ -125,10 +127,8 @@ fn cuts_on_f2fs_end_well() {
         // One of few states may not show the fault.
         let times = if step.step.mutant.is_some() { 2 } else { 1 };
         let states = some_states(&recording, step, STATES * times * soak(), &mut rng);
-        let jobs = states.iter().enumerate();
-        let jobs = jobs
-            .map(|(number, state)| job(step, state, number % 2))
-            .collect();
+        let both = |state| [0, 1].map(|next| job(step, state, next));
+        let jobs = states.iter().flat_map(both).collect();
         all.push(Looked {
             step,
             states,

@@ -138,7 +138,12 @@ fn an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
     );
     let flushes = again["flushes"].as_u64().unwrap();
     wrong.extend(Undisturbed::judge_rest(&settled, &again_tree, flushes));
-    tell(operation.name, "EIO on the bundle", 1, &wrong);
+    tell(
+        &format!("{}, EIO on the bundle", operation.name),
+        "ext4",
+        1,
+        &wrong,
+    );
     assert!(wrong.is_empty());
 }
 
@@ -209,7 +214,12 @@ impl Seen {
     }
 
     fn tell(self, operation: &Operation, fault: &str) {
-        tell(operation.name, fault, self.states, &self.violations);
+        tell(
+            &format!("{}, {fault}", operation.name),
+            "ext4",
+            self.states,
+            &self.violations,
+        );
         assert!(self.violations.is_empty());
     }
 }

@@ -235,9 +235,9 @@ pub fn make_userdata(board: &Board, content: &Path, mebibytes: u64) {
 }
 
 /// A line for the table of what was looked at.
-pub fn tell(operation: &str, fault: &str, states: usize, violations: &[String]) {
+pub fn tell(operation: &str, medium: &str, states: usize, violations: &[String]) {
     for violation in violations {
         println!("power-loss: {operation}: {violation}");
     }
-    table::line(operation, fault, states, violations.len());
+    table::line(operation, medium, states, violations.len());
 }

@@ -29,7 +29,7 @@ pub enum Medium {
 impl std::fmt::Display for Medium {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Process => "kill of the process",
+            Self::Process => "kill",
             Self::Ext4 => "ext4",
             Self::F2fs => "f2fs",
             Self::Ubifs => "UBIFS",
