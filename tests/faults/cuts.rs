@@ -343,9 +343,9 @@ fn what_a_sync_after_a_kill_reports_survives_a_cut() {
             let examined = Examined::new(&scenario, &firmwares, per_file);
             for medium in MEDIA {
                 let (states, undone) = examined.kill_then_cut(medium, &mut rng);
-                let name = format!("{}, killed and settled", scenario.name);
+                let name = "every operation, killed and settled";
                 table::line(
-                    &name,
+                    name,
                     &format!("simulated {medium}"),
                     states,
                     usize::from(undone.is_some()),

@@ -46,9 +46,9 @@ table() {
         }' "$rows"
 }
 
-# Names without numbers.
+# Names without numbers, of the table that begins with operations.
 names() {
-    grep '^|' | sed -E 's/[0-9]+( \([0-9]+ bad\))? \|/N |/g'
+    awk '/^[|] operation [|]/ { on = 1 } on && !/^[|]/ { exit } on' | sed -E 's/[0-9]+( \([0-9]+ bad\))? \|/N |/g'
 }
 
 table
