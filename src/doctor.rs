@@ -28,7 +28,6 @@ pub struct Finding {
 const OLD_KEY_LEN: usize = "sha256:".len() + 16;
 /// Less than this, and an update of a few skills may not fit beside the old ones.
 const LITTLE_SPACE_BYTES: u64 = 1024 * 1024;
-const SYNC: &str = "the next sync repairs it";
 
 /// Examines everything beneath the config dir.
 ///
@@ -174,9 +173,7 @@ impl Doctor<'_> {
             } else {
                 "is missing"
             };
-            let repair = format!(
-                "if the bundle still has that text, {SYNC}; else the next merge goes without a base"
-            );
+            let repair = "remove it; if the bundle still has that text, the next sync writes it, else the next merge goes without a base";
             self.find(name, format!("the base {path} {what}"), repair);
         }
     }

@@ -134,10 +134,12 @@ impl<'fs> WriteLock<'fs> {
     /// Removes a directory of the library, and those above it, that a removal left empty; never a skill's
     /// own. Says which directory's names changed last.
     pub fn remove_emptied(&self, mut directory: RelPath) -> RelPath {
-        while directory.components().count() > SKILL_DEPTH
-            && self.filesystem.remove_dir(&directory).is_ok()
-        {
-            directory = directory.parent();
+        while directory.components().count() > SKILL_DEPTH {
+            match self.filesystem.remove_dir(&directory) {
+                // An interrupted run may have removed it, and not the ones above.
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => break,
+                _ => directory = directory.parent(),
+            }
         }
         directory
     }

@@ -10,7 +10,7 @@ use super::observe::{skill_directory, text_path};
 use super::report::Merged;
 use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
-    Context, FileHasher, Filesystem, Hash, RelPath, StoreError, WriteLock, is_staged, layout,
+    Context, FileHasher, Filesystem, Hash, Kind, RelPath, StoreError, WriteLock, is_staged, layout,
     leftovers, state_file, sweep,
 };
 
@@ -315,31 +315,36 @@ fn paths_written(
     let mut written = BTreeSet::new();
     for (path, intent) in &pending.paths {
         let target = directory.join(path);
+        let Some(hash) = intent.hash else {
+            if is_gone_or_unknown(filesystem, &target) {
+                written.insert(path.clone());
+            }
+            continue;
+        };
         // What can't be read (a link put there since) is told by its staged name alone.
-        let now = hasher.hash(filesystem, &target);
-        let came = match (intent.hash, now) {
-            // A file may have taken the place of a directory above it, or a directory its own.
-            (None, Err(e)) => matches!(
-                e.kind(),
-                std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory
-            ),
-            (None, Ok(now)) => now.is_none(),
+        let came = match hasher.hash(filesystem, &target) {
             // Where only the executable bit changes, the old file has the intended hash too.
-            (Some(hash), Ok(Some(now))) if now.hash == hash => {
+            Ok(Some(now)) if now.hash == hash => {
                 now.metadata.is_executable() == intent.executable
                     || pending.is_past
                     || !is_staged(filesystem, &target)?
             }
-            (Some(_), _) if pending.is_past => {
-                base_came && (was_new || path.as_str() == SKILL_FILE)
-            }
-            (Some(_), _) => !is_staged(filesystem, &target)?,
+            _ if pending.is_past => base_came && (was_new || path.as_str() == SKILL_FILE),
+            _ => !is_staged(filesystem, &target)?,
         };
         if came {
             written.insert(path.clone());
         }
     }
     Ok(written)
+}
+
+/// Whether a file that was to be removed is not there any more. A file may have taken the place of a directory above it,
+/// or a directory its own. What can't be told is forgotten too: if the file is there after all, it is the user's from now
+/// on; but one that the program removed itself must never count as deleted by the user.
+fn is_gone_or_unknown(filesystem: &dyn Filesystem, file: &RelPath) -> bool {
+    let found = filesystem.metadata(file);
+    found.map_or(true, |found| found.kind == Kind::Directory)
 }
 
 /// Names of the records that have intents, with what they intend; for people.

@@ -4,169 +4,17 @@
 #![allow(dead_code, missing_docs, clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-const LIBRARY: &str = "skills/";
-const LEDGER: &str = "skill-state/.bundled_manifest.json";
-const BASES: &str = "skill-state/bases/";
+#[path = "tree.rs"]
+mod tree;
+
+pub use tree::Tree;
+use tree::{BASES, LEDGER, LIBRARY, USAGE, hash};
+
 const TEMPORARY: &str = "skill-state/tmp/";
-const TIMES: [&str; 3] = ["updated_at", "last_synced_at", "last_merge_failed_at"];
-
-/// A config dir: files by their paths, and directories, whose paths end in `/`.
-#[derive(Debug, Clone, Default)]
-pub struct Tree(pub BTreeMap<String, Node>, OnceCell<Option<Value>>);
-
-impl PartialEq for Tree {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Node {
-    pub bytes: Vec<u8>,
-    pub executable: bool,
-}
-
-impl std::fmt::Debug for Node {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = String::from_utf8_lossy(&self.bytes);
-        let start: String = text.chars().take(60).collect();
-        write!(f, "{} bytes {start:?}", self.bytes.len())
-    }
-}
-
-impl Tree {
-    /// Reads a directory; what is neither a file nor a directory counts as a file without content.
-    pub fn of(root: &Path) -> Self {
-        let mut tree = Self::default();
-        tree.gather(root, "");
-        tree
-    }
-
-    fn gather(&mut self, directory: &Path, prefix: &str) {
-        let Ok(entries) = fs::read_dir(directory) else {
-            return;
-        };
-        for entry in entries {
-            let entry = entry.unwrap();
-            let found = entry.metadata().unwrap();
-            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if found.is_dir() {
-                self.directory(&path);
-                self.gather(&entry.path(), &format!("{path}/"));
-            } else {
-                let bytes = fs::read(entry.path()).unwrap_or_default();
-                self.file(&path, bytes, found.permissions().mode() & 0o111 != 0);
-            }
-        }
-    }
-
-    pub fn file(&mut self, path: &str, bytes: Vec<u8>, executable: bool) {
-        self.1.take();
-        let node = Node { bytes, executable };
-        self.0.insert(path.to_owned(), node);
-    }
-
-    pub fn directory(&mut self, path: &str) {
-        let node = Node {
-            bytes: Vec::new(),
-            executable: false,
-        };
-        self.0.insert(format!("{path}/"), node);
-    }
-
-    /// The part below a directory, with whole paths.
-    fn beneath<'t>(&'t self, prefix: &str) -> impl Iterator<Item = (&'t str, &'t Node)> + use<'t> {
-        let prefix = prefix.to_owned();
-        let from = self.0.range(prefix.clone()..);
-        from.map(|(path, node)| (path.as_str(), node))
-            .take_while(move |(path, _)| path.starts_with(&prefix))
-    }
-
-    fn files<'t>(&'t self, prefix: &str) -> impl Iterator<Item = (&'t str, &'t Node)> + use<'t> {
-        let all = self.beneath(prefix);
-        all.filter(|(path, _)| !path.ends_with('/'))
-    }
-
-    /// What must last once it was reported: library, ledger, and the bases of its records.
-    pub fn lasting(&self) -> (BTreeMap<&str, &Node>, Option<&Value>) {
-        let mut files: BTreeMap<&str, &Node> = self.beneath(LIBRARY).collect();
-        for name in self
-            .names()
-            .iter()
-            .filter(|name| self.record(name).is_some())
-        {
-            files.extend(self.beneath(&format!("{BASES}{name}/")));
-        }
-        (files, self.ledger())
-    }
-
-    fn get(&self, path: &str) -> Option<&Node> {
-        self.0.get(path)
-    }
-
-    /// The ledger without its times; `None` where it is missing or can't be read.
-    fn ledger(&self) -> Option<&Value> {
-        let read = || {
-            let mut ledger: Value = serde_json::from_slice(&self.get(LEDGER)?.bytes).ok()?;
-            forget_times(&mut ledger);
-            Some(ledger)
-        };
-        self.1.get_or_init(read).as_ref()
-    }
-
-    fn record(&self, name: &str) -> Option<&Value> {
-        self.ledger()?["skills"].get(name)
-    }
-
-    /// All that is known of a skill: its files, its base and its record.
-    fn skill(&self, name: &str) -> (BTreeMap<&str, &Node>, Option<&Value>) {
-        let library = format!("{LIBRARY}{name}/");
-        let base = format!("{BASES}{name}/");
-        let files = self.beneath(&library).chain(self.beneath(&base)).collect();
-        (files, self.record(name))
-    }
-
-    fn names(&self) -> BTreeSet<String> {
-        let of = |prefix: &'static str| {
-            let inside = self.beneath(prefix);
-            inside.filter_map(move |(path, _)| path[prefix.len()..].split('/').next())
-        };
-        let mut names: BTreeSet<String> = of(LIBRARY)
-            .chain(of(BASES))
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if let Some(ledger) = self.ledger() {
-            names.extend(
-                ledger["skills"]
-                    .as_object()
-                    .into_iter()
-                    .flat_map(|all| all.keys().cloned()),
-            );
-        }
-        names
-    }
-}
-
-fn forget_times(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|key, _| !TIMES.contains(&key.as_str()));
-            fields.values_mut().for_each(forget_times);
-        }
-        Value::Array(items) => items.iter_mut().for_each(forget_times),
-        _ => {}
-    }
-}
 
 /// An operation as it goes when nothing goes wrong.
 #[derive(Debug, Clone, Default)]
@@ -177,6 +25,8 @@ pub struct Undisturbed {
     pub after: Tree,
     /// What a sync makes of both, for each bundle that the next start may find.
     pub next: Vec<Next>,
+    /// Skills of which nothing is known before the operation has reported: a user changed them, and did not flush it.
+    pub unsure: BTreeSet<String>,
 }
 
 /// What a sync of one bundle makes of the config dir.
@@ -193,7 +43,8 @@ impl Undisturbed {
     /// new; if the operation had reported that it was done, all is new. Says what is wrong.
     pub fn judge_left(&self, left: &Tree, reported: bool) -> Vec<String> {
         let mut wrong = Vec::new();
-        for (path, node) in left.files(LIBRARY) {
+        let is_judged = |path: &str| reported || !self.is_unsure(path);
+        for (path, node) in left.files(LIBRARY).filter(|(path, _)| is_judged(path)) {
             let is = |tree: &Tree| {
                 tree.get(path)
                     .is_some_and(|there| there.bytes == node.bytes)
@@ -209,19 +60,68 @@ impl Undisturbed {
                 ));
             }
         }
-        for (path, _) in self.after.files(LIBRARY) {
+        for (path, _) in self
+            .after
+            .files(LIBRARY)
+            .filter(|(path, _)| is_judged(path))
+        {
             let expected = reported || self.before.get(path).is_some();
             if expected && left.get(path).is_none() {
                 wrong.push(format!("{path} is lost"));
             }
         }
-        if left.get(LEDGER).is_some() && left.ledger().is_none() && self.before.ledger().is_some() {
-            wrong.push(format!("the ledger is torn: {:?}", left.get(LEDGER)));
-        }
+        wrong.extend(self.judge_ledger_left(left));
         if reported && left.ledger() != self.after.ledger() {
             wrong.push("the ledger is not the one that was reported".into());
         }
+        wrong.extend(judge_usage(left, &self.before, &self.after, reported));
         wrong
+    }
+
+    /// Judges what an accident left of the next start with bundle `next`: the library may be as before the operation, as
+    /// after it, or as the start makes either.
+    pub fn judge_left_of_start(&self, next: usize, left: &Tree) -> Vec<String> {
+        let Next {
+            of_before,
+            of_after,
+        } = &self.next[next];
+        let may_be = [&self.before, &self.after, of_before, of_after];
+        let mut wrong = Vec::new();
+        for (path, node) in left
+            .files(LIBRARY)
+            .filter(|(path, _)| !self.is_unsure(path))
+        {
+            let is = |tree: &&Tree| {
+                let there = tree.get(path);
+                there.is_some_and(|there| there.bytes == node.bytes)
+            };
+            if !may_be.iter().any(is) {
+                wrong.push(format!("{path} is torn or foreign: {node:?}"));
+            }
+        }
+        for (path, _) in self
+            .before
+            .files(LIBRARY)
+            .filter(|(path, _)| !self.is_unsure(path))
+        {
+            let stays = may_be.iter().all(|tree| tree.get(path).is_some());
+            if stays && left.get(path).is_none() {
+                wrong.push(format!("{path} is lost"));
+            }
+        }
+        wrong.extend(self.judge_ledger_left(left));
+        wrong
+    }
+
+    fn judge_ledger_left(&self, left: &Tree) -> Option<String> {
+        let had_none_to_read = self.before.get(LEDGER).is_some() && self.before.ledger().is_none();
+        match left.get(LEDGER) {
+            None if self.before.get(LEDGER).is_some() => Some("the ledger is lost".into()),
+            Some(torn) if left.ledger().is_none() && !had_none_to_read => {
+                Some(format!("the ledger is torn: {torn:?}"))
+            }
+            _ => None,
+        }
     }
 
     /// Judges what the next start makes of it with bundle `next`: each skill is as if the operation had not begun
@@ -237,10 +137,12 @@ impl Undisturbed {
             return wrong;
         };
         let names = [&self.before, settled, of_before, of_after].map(Tree::names);
-        for name in names.iter().flatten().collect::<BTreeSet<_>>() {
+        let is_judged = |name: &str| reported || !self.unsure.contains(name);
+        let all: BTreeSet<&String> = names.iter().flatten().collect();
+        for name in all.into_iter().filter(|name| is_judged(name)) {
             let now = settled.skill(name);
             let is_whole = now == of_after.skill(name) || now == of_before.skill(name) && !reported;
-            if !is_whole && (reported || !self.is_mixed_of(name, settled, of_before, of_after)) {
+            if !is_whole && (reported || !is_mixed_of(name, settled, of_before, of_after)) {
                 wrong.push(format!(
                     "{name} is neither as before nor done: {now:#?}, done would be {:#?}",
                     of_after.skill(name)
@@ -251,8 +153,11 @@ impl Undisturbed {
             if record.get("pending").is_some() {
                 wrong.push(format!("{name} has an intent: {record}"));
             }
-            wrong.extend(self.judge_record(name, record, settled, next));
+            if is_judged(name) {
+                wrong.extend(self.judge_record(name, record, settled, next));
+            }
         }
+        wrong.extend(judge_usage(settled, of_before, of_after, reported));
         let known = |path: &str| {
             [of_before, of_after]
                 .iter()
@@ -262,8 +167,7 @@ impl Undisturbed {
             if path.starts_with(TEMPORARY) && path != TEMPORARY {
                 wrong.push(format!("{path} is left over"));
             } else if !known(path)
-                && !path.starts_with(LIBRARY)
-                && !path.starts_with(BASES)
+                && (reported || !self.is_unsure(path))
                 && path != TEMPORARY
                 && !is_kept_aside(path)
             {
@@ -271,6 +175,24 @@ impl Undisturbed {
             }
         }
         wrong
+    }
+
+    /// As `judge_settled`, of the library alone: what is known of it may have been lost.
+    pub fn judge_library_settled(&self, next: usize, settled: &Tree) -> Vec<String> {
+        let Next {
+            of_before,
+            of_after,
+        } = &self.next[next];
+        let paths = [settled, of_before, of_after]
+            .into_iter()
+            .flat_map(|tree| tree.files(LIBRARY).map(|(path, _)| path));
+        let paths: BTreeSet<&str> = paths.collect();
+        let is_wrong = |path: &&str| {
+            let now = settled.get(path);
+            now != of_before.get(path) && now != of_after.get(path)
+        };
+        let told = |path| format!("{path} is neither old nor new: {:?}", settled.get(path));
+        paths.into_iter().filter(is_wrong).map(told).collect()
     }
 
     /// Judges the sync after that one: there was nothing left to do.
@@ -289,18 +211,10 @@ impl Undisturbed {
         wrong
     }
 
-    /// Whether each file of a skill is as before or done: what an operation on several files may be cut into, if the
-    /// record says so (which [`Self::judge_record`] looks at).
-    fn is_mixed_of(&self, name: &str, settled: &Tree, of_before: &Tree, of_after: &Tree) -> bool {
-        let prefix = format!("{LIBRARY}{name}/");
-        let paths = [of_before, of_after, settled]
-            .into_iter()
-            .flat_map(|tree| tree.files(&prefix));
-        let paths: BTreeSet<&str> = paths.map(|(path, _)| path).collect();
-        paths.into_iter().all(|path| {
-            let now = settled.get(path);
-            now == of_before.get(path) || now == of_after.get(path)
-        })
+    fn is_unsure(&self, path: &str) -> bool {
+        let of = |root: &str| path.strip_prefix(root)?.split('/').next();
+        let name = of(LIBRARY).or_else(|| of(BASES));
+        name.is_some_and(|name| self.unsure.contains(name))
     }
 
     /// A recorded hash is that of the file, unless the user had made the difference before.
@@ -350,7 +264,7 @@ impl Undisturbed {
                 tree.get(&full) == settled.get(&full)
                     && tree
                         .record(name)
-                        .is_none_or(|record| !is_true(tree, record, path))
+                        .is_some_and(|record| !is_true(tree, record, path))
             });
             if !users {
                 wrong.push(format!("the ledger is wrong of {full}: {record}"));
@@ -372,8 +286,59 @@ fn is_kept_aside(path: &str) -> bool {
     path.contains(".corrupt-") || path.ends_with(".prev")
 }
 
-fn hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+/// Usage is old or new.
+fn judge_usage(now: &Tree, before: &Tree, after: &Tree, reported: bool) -> Option<String> {
+    let is = |tree: &Tree| {
+        now.usage() == tree.usage() && now.get(USAGE).is_some() == tree.get(USAGE).is_some()
+    };
+    let is_right = is(after) || is(before) && !reported;
+    (!is_right).then(|| format!("usage is neither as before nor done: {:?}", now.get(USAGE)))
+}
+
+/// Whether each file of a skill, its base, and each field of its record is as before or done: what an operation on
+/// several files may be cut into, if the record is true all the same. The base of a skill that the firmware does not have,
+/// or that the user deleted, may be gone: one that came before its text is removed.
+fn is_mixed_of(name: &str, now: &Tree, of_before: &Tree, of_after: &Tree) -> bool {
+    let trees = [of_before, of_after, now];
+    let ((files, record), [before, after]) = (
+        now.skill(name),
+        [of_before, of_after].map(|tree| tree.skill(name)),
+    );
+    let paths: BTreeSet<&str> = trees
+        .iter()
+        .flat_map(|tree| tree.skill(name).0.into_keys())
+        .collect();
+    let may_lack_base = record
+        .is_some_and(|record| record["stale"] == true || record["status"] == "deleted_by_user");
+    let files_are_mixed = paths
+        .into_iter()
+        .filter(|path| !path.ends_with('/'))
+        .all(|path| {
+            let now = files.get(path);
+            now == before.0.get(path)
+                || now == after.0.get(path)
+                || now.is_none() && may_lack_base && path.starts_with(BASES)
+        });
+    files_are_mixed && is_mixed_record(record, before.1, after.1)
+}
+
+fn is_mixed_record(now: Option<&Value>, before: Option<&Value>, after: Option<&Value>) -> bool {
+    if now == before || now == after {
+        return true;
+    }
+    let sides = [now, before, after].map(|side| side.and_then(Value::as_object));
+    let keys: BTreeSet<&String> = sides
+        .iter()
+        .flatten()
+        .flat_map(|side| side.keys())
+        .collect();
+    let is_present = now.is_some() || before.is_none() || after.is_none();
+    is_present
+        && keys.into_iter().all(|key| {
+            let [now, before, after] = sides.map(|side| side?.get(key));
+            match key.as_str() {
+                "files" => is_mixed_record(now, before, after),
+                _ => now == before || now == after,
+            }
+        })
 }

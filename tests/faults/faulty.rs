@@ -69,6 +69,13 @@ impl Faulty {
         self.state.calls.get()
     }
 
+    /// A flush that fails loses what it was to flush; one that was only interrupted does not.
+    fn lose(&self, error: &io::Error, file: Option<&RelPath>) {
+        if error.kind() != io::ErrorKind::Interrupted {
+            self.inner.lose_unflushed(file);
+        }
+    }
+
     /// How many calls were made that only look.
     pub fn looks(&self) -> u64 {
         self.state.looks.get()
@@ -144,7 +151,7 @@ impl Filesystem for Faulty {
         Ok(Box::new(FaultyFile {
             inner: self.inner.create(path, attributes)?,
             path: path.clone(),
-            state: Rc::clone(&self.state),
+            filesystem: self.clone(),
         }))
     }
 
@@ -191,7 +198,8 @@ impl Filesystem for Faulty {
 
     fn sync_file(&self, path: &RelPath) -> io::Result<()> {
         self.state
-            .mutates(Needs::Nothing, format!("fsync {path}"))?;
+            .mutates(Needs::Nothing, format!("fsync {path}"))
+            .inspect_err(|e| self.lose(e, Some(path)))?;
         self.inner.sync_file(path)
     }
 
@@ -202,7 +210,9 @@ impl Filesystem for Faulty {
     }
 
     fn sync_filesystem(&self) -> io::Result<()> {
-        self.state.mutates(Needs::Nothing, "syncfs".into())?;
+        self.state
+            .mutates(Needs::Nothing, "syncfs".into())
+            .inspect_err(|e| self.lose(e, None))?;
         self.inner.sync_filesystem()
     }
 
@@ -241,16 +251,17 @@ impl OpenFile for FaultyOpen {
 struct FaultyFile {
     inner: Box<dyn NewFile>,
     path: RelPath,
-    state: Rc<State>,
+    filesystem: Faulty,
 }
 
 impl Write for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self
+            .filesystem
             .state
             .mutates(Needs::Space, format!("write {}", self.path))
         {
-            Ok(()) => match self.state.fault {
+            Ok(()) => match self.filesystem.state.fault {
                 Fault::Short(most) => self.inner.write(&bytes[..bytes.len().min(most)]),
                 _ => self.inner.write(bytes),
             },
@@ -274,8 +285,10 @@ impl Write for FaultyFile {
 
 impl NewFile for FaultyFile {
     fn sync(&mut self) -> io::Result<()> {
-        self.state
-            .mutates(Needs::Nothing, format!("fsync {}", self.path))?;
+        self.filesystem
+            .state
+            .mutates(Needs::Nothing, format!("fsync {}", self.path))
+            .inspect_err(|e| self.filesystem.lose(e, Some(&self.path)))?;
         self.inner.sync()
     }
 }

@@ -1,6 +1,6 @@
 //! What the slots of a board hold.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use aiden_skills::sync::Bundle;
@@ -15,7 +15,7 @@ pub struct Firmwares {
     pub newer: Disk,
     pub stripped: Disk,
     /// What is wrong with the newer one's medium while the operation runs.
-    pub fault: Fault,
+    pub fault: Cell<Fault>,
     opened: RefCell<Option<Faulty>>,
 }
 
@@ -29,14 +29,14 @@ impl Firmwares {
             older: ship(older, false),
             newer: ship(newer, true),
             stripped: ship(&stripped(), false),
-            fault: Fault::None,
+            fault: Cell::new(Fault::None),
             opened: RefCell::default(),
         }
     }
 
     /// As the operation finds it.
     pub fn open_newer(&self) -> Bundle {
-        let newer = Faulty::new(Simulated::new(self.newer.clone()), self.fault);
+        let newer = Faulty::new(Simulated::new(self.newer.clone()), self.fault.get());
         *self.opened.borrow_mut() = Some(newer.clone());
         Bundle::list(Box::new(newer))
     }

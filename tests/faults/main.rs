@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+mod aftermath;
 mod board;
 #[path = "../common/chance.rs"]
 mod chance;

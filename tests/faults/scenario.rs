@@ -22,10 +22,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    pub fn is_flushed(&self) -> bool {
-        self.unflushed.is_none()
-    }
-
     pub fn act(&self, filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
         (self.act)(filesystem, firmwares)
     }
@@ -49,23 +45,39 @@ impl Scenario {
         let board = Board::on(self.before(firmwares));
         self.touch(&board, firmwares);
         let before = board.filesystem.live();
+        let unsure = self
+            .before(firmwares)
+            .tree()
+            .differing_skills(&before.tree());
         let done = self.act(&board.filesystem, firmwares);
         assert_eq!(done, Ok(true), "{}", self.name);
         let after = board.filesystem.live();
-        let synced = |disk: &Disk, firmware: &Disk| {
+        let synced = |disk: &Disk, firmwares: &[&Disk]| {
             let board = Board::on(disk.clone());
-            let report = board.sync(firmware).unwrap();
-            assert!(report.failed.is_empty(), "{}: {report:?}", self.name);
+            for firmware in firmwares {
+                let report = board.sync(firmware).unwrap();
+                assert!(report.failed.is_empty(), "{}: {report:?}", self.name);
+            }
             board.tree()
         };
-        let next = firmwares.all().map(|(_, firmware)| Next {
-            of_before: synced(&before, firmware),
-            of_after: synced(&after, firmware),
+        let [newer, older, stripped] = firmwares.all().map(|(_, firmware)| firmware);
+        // Each firmware, and those other than the operation's followed by it.
+        let next: [&[&Disk]; 5] = [
+            &[newer],
+            &[older],
+            &[stripped],
+            &[older, newer],
+            &[stripped, newer],
+        ];
+        let next = next.map(|firmwares| Next {
+            of_before: synced(&before, firmwares),
+            of_after: synced(&after, firmwares),
         });
         Undisturbed {
             before: before.tree(),
             after: after.tree(),
             next: next.to_vec(),
+            unsure,
         }
     }
 }

@@ -51,7 +51,8 @@ impl Moment {
                     let code = number(2).expect("a whole line has the exit code");
                     Self::Done(done, i32::try_from(code).unwrap())
                 }
-                _ if line.contains("aiden-skills: sync: done") => Self::Booted,
+                // Before it may stand what a logger adds.
+                _ if line.ends_with("aiden-skills: sync: done") => Self::Booted,
                 _ => moment,
             };
         }
@@ -312,6 +313,10 @@ fn assert_every_cut_ends_well(machine: Machine, cuts: usize) {
     let name = format!("{} switched off at random moments", machine.name());
     table::line(&name, EXT4.name, cuts, violations);
     assert_eq!(violations, 0, "of {cuts} cuts; each is told above");
+    // Of a few cuts each may by chance be at something else.
+    if cuts >= 40 {
+        assert!(booting > 0 && programs > 0, "nothing was cut at its work");
+    }
 }
 
 #[test]

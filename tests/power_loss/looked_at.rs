@@ -64,7 +64,7 @@ fn judge(
 ) -> [Vec<String>; 2] {
     let seen = match seen {
         Ok(seen) => seen,
-        Err(why) => return [vec![why.clone()], Vec::new()],
+        Err(why) => return [vec![why.clone()], vec![why.clone()]],
     };
     let [left, settled, again] = &seen.trees;
     let [code, second] = seen.codes;

@@ -107,6 +107,7 @@ fn an_error_in_the_bundle_costs_the_skills_that_cannot_be_read() {
             of_before: before.clone(),
             of_after: after.clone(),
         }],
+        ..Undisturbed::default()
     };
     wrong.extend(mixed.judge_left(&left, false));
     wrong.extend(mixed.judge_settled(0, &left, false));

@@ -94,7 +94,8 @@ impl Recording {
         let place = scratch();
         let [start, log] = ["start", "log"].map(|file| place.path().join(file));
         let kept = std::env::var_os("AIDEN_POWER_LOSS_KEPT");
-        let codes = if let Some(kept) = kept.map(|kept| PathBuf::from(kept).join(name)) {
+        let kept = kept.map(|kept| PathBuf::from(kept).join(name));
+        let codes = if let Some(kept) = kept.filter(|kept| kept.exists()) {
             println!("power-loss: the recording in {} is taken", kept.display());
             fs::copy(kept.join("start"), &start).unwrap();
             fs::copy(kept.join("log"), &log).unwrap();

@@ -180,7 +180,7 @@ impl Rehearsal {
         let mut undisturbed = Undisturbed {
             before: before.tree(),
             after: after.tree(),
-            next: Vec::new(),
+            ..Undisturbed::default()
         };
         let mut next_codes = [BTreeSet::new(), BTreeSet::new()];
         for slot in [Slot::A, Slot::B] {

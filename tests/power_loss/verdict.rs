@@ -20,7 +20,8 @@ use crate::state::{Bench, FileSystem, Way, scratch};
 #[derive(Debug, Default)]
 pub struct Verdict {
     pub wrong: Vec<String>,
-    /// A file of the library is neither old nor new, or the file system can't be opened at all.
+    /// A file of the library is neither old nor new, or one is gone that the operation had nothing to do with, or the
+    /// file system can't be opened at all.
     pub is_torn: bool,
 }
 
@@ -32,6 +33,8 @@ pub struct Case {
     pub undisturbed: Undisturbed,
     /// The operation's exit code.
     pub code: i32,
+    /// Exit codes of the next sync of each bundle: when the operation had not begun, and when it was done.
+    next_codes: [[i32; 2]; 2],
     /// What was found of what the next start makes of a tree. The program sees nothing else of a state.
     known: RefCell<HashMap<(u64, bool), Vec<String>>>,
 }
@@ -57,23 +60,29 @@ impl Case {
             );
             let tree = Tree::of(&config);
             fs::remove_dir_all(config).unwrap();
-            tree
+            (code, tree)
         };
         let bundles = both_from(firmware).map(bundle);
-        let next = bundles.iter().map(|bundle| Next {
-            of_before: synced(before, bundle),
-            of_after: synced(&after, bundle),
-        });
-        let undisturbed = Undisturbed {
+        let mut undisturbed = Undisturbed {
             before: Tree::of(before),
             after: Tree::of(&after),
-            next: next.collect(),
+            ..Undisturbed::default()
         };
+        let next_codes = bundles.each_ref().map(|bundle| {
+            let [(code_of_before, of_before), (code_of_after, of_after)] =
+                [before, &after].map(|tree| synced(tree, bundle));
+            undisturbed.next.push(Next {
+                of_before,
+                of_after,
+            });
+            [code_of_before, code_of_after]
+        });
         Self {
             directory: directory.into(),
             bundles,
             undisturbed,
             code,
+            next_codes,
             known: RefCell::default(),
         }
     }
@@ -134,18 +143,17 @@ impl Case {
 
     fn is_torn(&self, left: &Tree) -> bool {
         let [before, after] = [&self.undisturbed.before, &self.undisturbed.after];
-        let mut files = left
-            .0
-            .iter()
-            .filter(|(path, _)| path.starts_with("skills/"));
-        files.any(|(path, node)| {
+        let foreign = left.files("skills/").any(|(path, node)| {
             let is = |tree: &Tree| {
-                tree.0
-                    .get(path)
-                    .is_some_and(|there| there.bytes == node.bytes)
+                let there = tree.get(path);
+                there.is_some_and(|there| there.bytes == node.bytes)
             };
             !is(before) && !is(after)
-        })
+        });
+        let gone = before
+            .files("skills/")
+            .any(|(path, node)| after.get(path) == Some(node) && left.get(path).is_none());
+        foreign || gone
     }
 
     /// Syncs what was left with one of the next bundles, twice.
@@ -168,8 +176,10 @@ impl Case {
         reported: bool,
     ) -> Vec<String> {
         let mut wrong = Vec::new();
-        if !matches!(code, 0 | 3) {
-            wrong.push(format!("the sync ended with {code}"));
+        let codes = self.next_codes[next];
+        let may_be = if reported { &codes[1..] } else { &codes[..] };
+        if !may_be.contains(&code) {
+            wrong.push(format!("the sync ended with {code}, not {may_be:?}"));
         }
         if second != 0 {
             wrong.push(format!("the sync after it ended with {second}"));

@@ -1,6 +1,7 @@
 #!/bin/bash
 # power_loss_table.sh ROWS [DOCUMENT]: prints what tests of power loss have tried, from their rows (OPERATION | MEDIUM |
-# STATES | VIOLATIONS), as one table in Markdown: a cell is the number of states, and of violations where there are any.
+# STATES | VIOLATIONS | BORNE), as one table in Markdown: a cell is the number of states, and of violations and of states
+# that are borne for what their medium is, where there are any.
 # With DOCUMENT, its table must have the same operations and media, so that it does not tell of another ladder.
 set -euo pipefail
 
@@ -15,7 +16,7 @@ table() {
     awk -F ' [|] ' '
         { sub(/^power-loss: /, "") }
         /^mutant / { next }
-        { states[$1, $2] += $3; violations[$1, $2] += $4; all += $3; bad += $4 }
+        { states[$1, $2] += $3; violations[$1, $2] += $4; borne[$1, $2] += $5; all += $3; bad += $4; endured += $5 }
         !seen_operation[$1]++ { operations[++rows] = $1 }
         !seen_medium[$2]++ { media[++columns] = $2 }
         END {
@@ -30,11 +31,12 @@ table() {
                     key = operations[r] SUBSEP media[c]
                     cell = (key in states) ? states[key] : ""
                     if (violations[key] > 0) cell = cell " (" violations[key] " bad)"
+                    if (borne[key] > 0) cell = cell " (" borne[key] " borne)"
                     line = line " " cell " |"
                 }
                 print line
             }
-            printf "\n%d states, %d violations\n", all, bad
+            printf "\n%d states, %d violations, %d borne\n", all, bad, endured
             exit bad > 0
         }
         function sort(list, count,   i, j, held) {
@@ -48,7 +50,7 @@ table() {
 
 # Names without numbers, of the table that begins with operations.
 names() {
-    awk '/^[|] operation [|]/ { on = 1 } on && !/^[|]/ { exit } on' | sed -E 's/[0-9]+( \([0-9]+ bad\))? \|/N |/g'
+    awk '/^[|] operation [|]/ { on = 1 } on && !/^[|]/ { exit } on' | sed -E ':again; s/[|] [0-9]+( \([0-9]+ (bad|borne)\))* [|]/| N |/; t again'
 }
 
 table

@@ -7,7 +7,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use nix::errno::Errno;
-use nix::fcntl::Flock;
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat};
 use nix::unistd::{Gid, Uid, fchown};
 
@@ -64,12 +63,13 @@ impl NewFile for LinuxNewFile {
     }
 }
 
+/// A `flock` that ends with its descriptor.
 pub(super) struct LinuxLock {
-    _file: Flock<OwnedFd>,
+    _file: OwnedFd,
 }
 
 impl LinuxLock {
-    pub fn new(file: Flock<OwnedFd>) -> Self {
+    pub fn new(file: OwnedFd) -> Self {
         Self { _file: file }
     }
 }

@@ -13,12 +13,10 @@ use std::rc::Rc;
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
-use nix::fcntl::{
-    AtFlags, Flock, FlockArg, OFlag, OpenHow, ResolveFlag, open, openat, openat2, renameat,
-};
+use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, open, openat, openat2, renameat};
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, fsync, linkat, syncfs, unlinkat};
-use rustix::fs::{RenameFlags, renameat_with};
+use rustix::fs::{FlockOperation, RenameFlags, flock, renameat_with};
 
 use super::filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile,
@@ -366,15 +364,15 @@ impl Filesystem for LinuxFilesystem {
     fn try_lock(&self, path: &RelPath) -> io::Result<Option<Box<dyn HeldLock>>> {
         // Reading is enough for flock, and works on a file system that has become read-only.
         let fd = self.open_beneath(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty())?;
-        let locked = match Flock::lock(fd, FlockArg::LockExclusiveNonblock) {
-            Ok(locked) => locked,
-            Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
-            Err((_, errno)) => return Err(errno.into()),
-        };
+        match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
         // Somebody may have replaced the file since it was opened: then this lock guards nothing.
-        let ours = metadata_of(&fstat(&*locked)?).id;
+        let ours = metadata_of(&fstat(&fd)?).id;
         match self.metadata(path) {
-            Ok(now) if now.id == ours => Ok(Some(Box::new(LinuxLock::new(locked)))),
+            Ok(now) if now.id == ours => Ok(Some(Box::new(LinuxLock::new(fd)))),
             Ok(_) => Ok(None),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),

@@ -11,6 +11,9 @@ pub enum Effect {
     /// The file has these bytes now.
     Data(Inode, Rc<Vec<u8>>),
     SyncFile(Inode),
+    /// A flush has failed: what it was to flush can be on the medium or not, and no later flush changes that.
+    LostFile(Inode),
+    LostAll,
     SyncDirectory(Inode),
     SyncAll,
 }
@@ -81,13 +84,18 @@ impl History {
     pub fn contents(&self, file: Inode, cut: usize) -> Vec<Rc<Vec<u8>>> {
         let at_start = self.start.bytes(file).cloned().unwrap_or_default();
         let mut contents = vec![at_start];
+        let mut is_lost = false;
         for effect in &self.effects[..cut] {
             match effect {
-                Effect::Data(inode, bytes) if *inode == file => contents.push(Rc::clone(bytes)),
-                Effect::SyncFile(inode) if *inode != file => {}
-                Effect::SyncFile(_) | Effect::SyncAll => {
+                Effect::Data(inode, bytes) if *inode == file => {
+                    contents.push(Rc::clone(bytes));
+                    is_lost = false;
+                }
+                Effect::SyncFile(inode) | Effect::LostFile(inode) if *inode != file => {}
+                Effect::SyncFile(_) | Effect::SyncAll if !is_lost => {
                     contents.drain(..contents.len() - 1);
                 }
+                Effect::LostFile(_) | Effect::LostAll => is_lost = contents.len() > 1,
                 _ => {}
             }
         }
@@ -96,16 +104,26 @@ impl History {
 
     /// The files whose content a cut at `cut` may change.
     pub fn unflushed_files(&self, cut: usize) -> Vec<Inode> {
-        let mut files: Vec<Inode> = Vec::new();
+        let mut files: Vec<(Inode, bool)> = Vec::new();
         for effect in &self.effects[..cut] {
             match effect {
-                Effect::Data(inode, _) if !files.contains(inode) => files.push(*inode),
-                Effect::SyncFile(inode) => files.retain(|file| file != inode),
-                Effect::SyncAll => files.clear(),
+                Effect::Data(inode, _) => {
+                    files.retain(|(file, _)| file != inode);
+                    files.push((*inode, false));
+                }
+                Effect::SyncFile(inode) => {
+                    files.retain(|(file, is_lost)| file != inode || *is_lost)
+                }
+                Effect::SyncAll => files.retain(|(_, is_lost)| *is_lost),
+                Effect::LostFile(inode) => {
+                    let lost = files.iter_mut().filter(|(file, _)| file == inode);
+                    lost.for_each(|(_, is_lost)| *is_lost = true);
+                }
+                Effect::LostAll => files.iter_mut().for_each(|(_, is_lost)| *is_lost = true),
                 _ => {}
             }
         }
-        files
+        files.into_iter().map(|(file, _)| file).collect()
     }
 
     /// The last call that had begun by `cut`.

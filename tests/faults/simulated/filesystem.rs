@@ -79,6 +79,19 @@ impl Simulated {
         self.set_bytes(inode, bytes.to_vec())
     }
 
+    /// A flush of a file, or of all, fails: see [`Effect::LostFile`].
+    pub fn lose_unflushed(&self, file: Option<&RelPath>) {
+        let mut inner = self.inner.borrow_mut();
+        let effect = match file {
+            None => Effect::LostAll,
+            Some(path) => match inner.live.find(path) {
+                Ok(inode) => Effect::LostFile(inode),
+                Err(_) => return,
+            },
+        };
+        inner.history.effects.push(effect);
+    }
+
     fn call(&self, what: impl FnOnce() -> String) {
         let mut inner = self.inner.borrow_mut();
         let at = inner.history.effects.len();

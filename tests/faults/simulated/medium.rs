@@ -11,8 +11,9 @@ use super::effect::{Effect, History, Names};
 pub enum Medium {
     /// Only the process dies: the kernel still writes everything.
     Process,
-    /// One journal: names reach the medium in the order of the calls, and every flush takes all of them along
-    /// (fs/ext4/fsync.c). As with `noauto_da_alloc`, data does not come with its name.
+    /// One journal: names reach the medium in the order of the calls. An fsync of a file with unwritten data takes all of
+    /// them along; any other only what came before the last change of that file or directory, for that may have been
+    /// committed long ago (fs/ext4/fsync.c, `i_sync_tid`). As with `noauto_da_alloc`, data does not come with its name.
     Ext4,
     /// Checkpoints take all names; an fsync takes a checkpoint, or for a new file in an old directory only a note that
     /// recovery makes its name from (fs/f2fs/file.c, `need_do_checkpoint`; `fsync_mode=posix`).
@@ -58,12 +59,9 @@ impl History {
         let mut restored = Vec::new();
         let floor = match medium {
             Medium::Process => at,
-            Medium::Ext4 => done
-                .iter()
-                .rposition(Effect::is_flush)
-                .map_or(0, |flush| flush + 1),
+            Medium::Ext4 => self.written_in_order(at, true),
             Medium::F2fs => self.checkpoint(at, &mut restored),
-            Medium::Ubifs => self.written_in_order(at),
+            Medium::Ubifs => self.written_in_order(at, false),
             Medium::Posix => {
                 let (must, may): (Vec<usize>, _) =
                     names(0..at).partition(|index| self.is_flushed(*index, at));
@@ -89,7 +87,11 @@ impl History {
         };
         self.effects[names..at].iter().any(|effect| match effect {
             Effect::SyncAll => true,
-            Effect::SyncDirectory(directory) => change.touches_directory(*directory),
+            // Of a rename the one that gets the name; the other may keep it, see `Cut::doubled`.
+            Effect::SyncDirectory(directory) => {
+                let entry = change.sets.as_ref().or(change.clears.as_ref());
+                entry.is_some_and(|(slot, _)| slot.0 == *directory)
+            }
             _ => false,
         })
     }
@@ -137,11 +139,16 @@ impl History {
         Some(Some((slot.clone(), file)))
     }
 
-    fn written_in_order(&self, at: usize) -> usize {
+    /// Where names come in order: up to which effect they are on the medium. `data_takes_all`: so they are by the fsync of
+    /// a file whose data was not.
+    fn written_in_order(&self, at: usize, data_takes_all: bool) -> usize {
         let mut floor = 0;
         for (index, effect) in self.effects[..at].iter().enumerate() {
             let concerned = |names: &Names| match effect {
-                Effect::SyncFile(file) => names.names_inode(*file),
+                Effect::SyncFile(file) => {
+                    names.names_inode(*file)
+                        || data_takes_all && self.unflushed_files(index).contains(file)
+                }
                 Effect::SyncDirectory(directory) => {
                     names.touches_directory(*directory) || names.names_inode(*directory)
                 }
