@@ -1,6 +1,7 @@
 //! Doing what was planned, as one batch.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 
 use super::bundle::BundledSkill;
 use super::ledger::{Ledger, Record};
@@ -230,9 +231,10 @@ fn flush_what_is_relied_on(
         .iter()
         .flat_map(RelPath::ancestors_from_top)
         .collect();
-    let is_there = |path: &RelPath| {
-        let found = filesystem.metadata(path);
-        found.is_ok_and(|found| found.kind == Kind::Directory)
+    // One that can't be looked at may be there: then its flush tells, and nothing is relied on that was not flushed.
+    let is_there = |path: &RelPath| match filesystem.metadata(path) {
+        Ok(found) => found.kind == Kind::Directory,
+        Err(e) => !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     for existing in above.into_iter().filter(is_there) {
         batch.flush_names_of(existing);

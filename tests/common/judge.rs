@@ -177,7 +177,7 @@ impl Undisturbed {
         wrong
     }
 
-    /// As `judge_settled`, of the library alone: what is known of it may have been lost.
+    /// As `judge_settled`, of the library alone: what was known of it may be lost, and then a file stays as it is.
     pub fn judge_library_settled(&self, next: usize, settled: &Tree) -> Vec<String> {
         let Next {
             of_before,
@@ -189,7 +189,8 @@ impl Undisturbed {
         let paths: BTreeSet<&str> = paths.collect();
         let is_wrong = |path: &&str| {
             let now = settled.get(path);
-            now != of_before.get(path) && now != of_after.get(path)
+            let may_be = [&self.before, &self.after, of_before, of_after];
+            !may_be.iter().any(|tree| tree.get(path) == now)
         };
         let told = |path| format!("{path} is neither old nor new: {:?}", settled.get(path));
         paths.into_iter().filter(is_wrong).map(told).collect()

@@ -58,7 +58,12 @@ impl<'a> Aftermath<'a> {
         } else {
             "stripped"
         };
-        for firmware in ["newer", other] {
+        // What a second start with another firmware would make of what the first has made is not known.
+        let next = match stage {
+            Stage::Settling => &["newer"][..],
+            _ => &["newer", other],
+        };
+        for firmware in next {
             let board = Board::on(left.clone());
             wrong.extend(self.start(&board, firmware, reported));
         }

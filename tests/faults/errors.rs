@@ -99,7 +99,13 @@ fn fail_everywhere(what: &str, fault: impl Fn(u64) -> Fault) {
                     fault(call),
                     filesystem.failed()
                 );
-                check(&aftermath, &board, &outcome, &case, &mut rng);
+                if filesystem.failed().starts_with("rmdir skills/") {
+                    // An empty directory that can't be removed stays, and nobody comes back for it.
+                    let wrong = aftermath.judge_library(&board.filesystem.live());
+                    assert!(wrong.is_empty(), "{case}: {}", wrong[0]);
+                } else {
+                    check(&aftermath, &board, &outcome, &case, &mut rng);
+                }
                 tried += 1;
                 if filesystem.calls() < call {
                     assert_eq!(outcome, Ok(true), "{case}");

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestCaseResult, TestRunner};
 
 use crate::board::{Board, Skills, ship, text};
+use crate::chance::{rng, soak};
 use crate::simulated::{Disk, Effort, MEDIA, Medium};
+use crate::table;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const PATHS: [&str; 3] = ["references/one.md", "references/two.md", "scripts/run.sh"];
@@ -97,47 +100,86 @@ fn outcome(board: &Board) -> (BTreeMap<String, Vec<u8>>, String) {
     (library, String::from_utf8(ledger.to_json("")).unwrap())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+const BOARDS: u32 = 300;
 
-    #[test]
-    fn an_interrupted_sync_followed_by_a_sync_equals_an_uninterrupted_one(
-        first in firmware(),
-        second in firmware(),
-        doings in prop::collection::vec(doing(), 0..5),
-        per_file in any::<bool>(),
-        medium in prop::sample::select(MEDIA.into_iter().chain([Medium::Process]).collect::<Vec<_>>()),
-        seed in any::<u64>(),
-    ) {
-        let (first, second) = (shipped(&first), shipped(&second));
-        let board = Board::new();
-        board.sync(&first).unwrap();
-        for doing in &doings {
-            apply(&board, doing);
-        }
-        let mut whole = Board::on(board.filesystem.live());
-        if per_file {
-            whole = whole.without_syncfs();
-        }
-        whole.sync(&second).unwrap();
-        let history = whole.filesystem.history();
-        let wanted = outcome(&whole);
-        let mut rng = Rng::with_seed(seed);
-        let effort = Effort { exhaustive: 4, random: 2 };
-        for _ in 0..10 {
-            let at = rng.usize(0..=history.effects.len());
-            let cuts = history.cuts(medium, at, effort, &mut rng);
-            let cut = cuts[rng.usize(..cuts.len())].clone();
-            let ends_otherwise = |cut: &_| {
-                let board = Board::on(history.left_by(cut));
-                board.sync(&second).is_err() || outcome(&board) != wanted
-            };
-            if ends_otherwise(&cut) {
-                let cut = history.shrink(cut, ends_otherwise);
-                let board = Board::on(history.left_by(&cut));
-                let report = board.sync(&second);
-                prop_assert!(false, "{}\n{report:#?}\n{:#?}\nwanted {wanted:#?}", history.describe(&cut), outcome(&board));
-            }
+#[test]
+fn an_interrupted_sync_followed_by_a_sync_equals_an_uninterrupted_one() {
+    let cases = BOARDS * u32::try_from(soak()).unwrap();
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(rng("random boards").u64(..)),
+        ..ProptestConfig::default()
+    };
+    let all_media = MEDIA.into_iter().chain([Medium::Process]);
+    let boards = (
+        firmware(),
+        firmware(),
+        prop::collection::vec(doing(), 0..5),
+        any::<bool>(),
+        prop::sample::select(all_media.collect::<Vec<_>>()),
+        any::<u64>(),
+    );
+    let tried = TestRunner::new(config).run(
+        &boards,
+        |(first, second, doings, per_file, medium, seed)| {
+            judge(&first, &second, &doings, per_file, medium, seed)
+        },
+    );
+    if let Err(e) = tried {
+        panic!("{e}");
+    }
+    table::line("random boards", "simulated", cases as usize * CUTS, 0);
+}
+
+/// Cuts tried of a board.
+const CUTS: usize = 10;
+
+fn judge(
+    first: &Firmware,
+    second: &Firmware,
+    doings: &[Doing],
+    per_file: bool,
+    medium: Medium,
+    seed: u64,
+) -> TestCaseResult {
+    let (first, second) = (shipped(first), shipped(second));
+    let board = Board::new();
+    board.sync(&first).unwrap();
+    for doing in doings {
+        apply(&board, doing);
+    }
+    let mut whole = Board::on(board.filesystem.live());
+    if per_file {
+        whole = whole.without_syncfs();
+    }
+    whole.sync(&second).unwrap();
+    let history = whole.filesystem.history();
+    let wanted = outcome(&whole);
+    let mut rng = Rng::with_seed(seed);
+    let effort = Effort {
+        exhaustive: 4,
+        random: 2,
+    };
+    for _ in 0..CUTS {
+        let at = rng.usize(0..=history.effects.len());
+        let cuts = history.cuts(medium, at, effort, &mut rng);
+        let cut = cuts[rng.usize(..cuts.len())].clone();
+        let ends_otherwise = |cut: &_| {
+            let board = Board::on(history.left_by(cut));
+            board.sync(&second).is_err() || outcome(&board) != wanted
+        };
+        if ends_otherwise(&cut) {
+            let cut = history.shrink(cut, ends_otherwise);
+            let board = Board::on(history.left_by(&cut));
+            let report = board.sync(&second);
+            prop_assert!(
+                false,
+                "{}\n{report:#?}\n{:#?}\nwanted {wanted:#?}",
+                history.describe(&cut),
+                outcome(&board)
+            );
         }
     }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use aiden_skills::store::Filesystem;
 use aiden_skills::sync::ledger::LedgerState;
-use aiden_skills::sync::{BundleState, Reset, reset_tree, sync_tree};
+use aiden_skills::sync::{Bundle, BundleState, Reset, reset_tree, sync_tree};
 
 use crate::board::{Board, Skills, options, path, text};
 use crate::firmwares::{Firmwares, files};
@@ -93,7 +93,7 @@ fn used(board: &Board, firmwares: &Firmwares) {
     board.sync(&firmwares.older).unwrap();
 }
 
-/// The same, and then updated.
+/// The same, and then the slot changed.
 fn current(board: &Board, firmwares: &Firmwares) {
     used(board, firmwares);
     board.sync(&firmwares.newer).unwrap();
@@ -148,6 +148,13 @@ pub fn scenarios() -> Vec<Scenario> {
             update,
         ),
         scenario("update", used, None, update),
+        scenario("rollback", current, None, |filesystem, firmwares| {
+            let older = Bundle::list(Box::new(Simulated::new(firmwares.older.clone())));
+            match sync_tree(filesystem, &older, &options()) {
+                Ok(report) => Ok(report.is_whole()),
+                Err(e) => Err(e.to_string()),
+            }
+        }),
         scenario(
             "adoption",
             |board, firmwares| {
