@@ -8,7 +8,7 @@
 #   oem_a.img, oem_b.img     squashfs: this tree's bundle, and a next firmware's (see next_firmware)
 #   oem_a/, oem_b/           the same as directories
 #   userdata.img             empty ext4, for both slots
-#   tools.img                strace
+#   tools.img                strace and kernel modules; of armv7 also what UBI needs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # What a caller's `make install` is told is not meant here.

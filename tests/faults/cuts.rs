@@ -16,10 +16,10 @@ use crate::table;
 pub struct Examined<'a> {
     scenario: &'a Scenario,
     firmwares: &'a Firmwares,
-    aftermath: Aftermath<'a>,
+    pub aftermath: Aftermath<'a>,
     pub history: History,
     /// The effects of the operation itself begin here; before are those of the user.
-    begin: usize,
+    pub begin: usize,
     per_file: bool,
 }
 

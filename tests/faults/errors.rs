@@ -1,15 +1,18 @@
 //! Each mutating call fails in turn, once or from then on, and writes are short.
 
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
 
 use crate::aftermath::{Aftermath, Stage};
 use crate::board::{Board, sync};
 use crate::chance;
-use crate::cuts::any_cut;
+use crate::cuts::{Examined, any_cut};
 use crate::faulty::{Fault, Faulty};
 use crate::firmwares::Firmwares;
+use crate::judge::Tree;
 use crate::scenario::scenarios;
-use crate::simulated::MEDIA;
+use crate::simulated::{MEDIA, Simulated};
 use crate::table;
 
 const EINTR: i32 = 4;
@@ -213,4 +216,66 @@ fn a_file_is_only_taken_for_deleted_if_its_directory_can_be_read_to_its_end() {
     assert_eq!(board.ledger().ledger, before);
     board.sync(&firmwares.older).unwrap();
     assert_ne!(board.ledger().ledger, before);
+}
+
+/// Skills, and files of skills, that the ledger says the user deleted.
+fn deletions(tree: &Tree) -> BTreeSet<String> {
+    let records = tree
+        .ledger()
+        .and_then(|ledger| ledger["skills"].as_object());
+    let mut deletions = BTreeSet::new();
+    for (name, record) in records.into_iter().flatten() {
+        if record["status"] == "deleted_by_user" {
+            deletions.insert(name.clone());
+        }
+        let files = record["files"].as_object().into_iter().flatten();
+        let deleted = files.filter(|(_, file)| file["deleted"] == true);
+        deletions.extend(deleted.map(|(path, _)| format!("{name}/{path}")));
+    }
+    deletions
+}
+
+#[test]
+fn what_cannot_be_looked_at_while_a_kill_is_settled_never_counts_as_deleted_by_the_user() {
+    const KILLS: usize = 4;
+    let firmwares = Firmwares::new();
+    let mut rng = chance::rng("a failed look while settling");
+    let mut tried = 0;
+    for scenario in scenarios() {
+        let examined = Examined::new(&scenario, &firmwares, false);
+        let undisturbed = &examined.aftermath.undisturbed;
+        let next = &undisturbed.next[0];
+        let trees = [&undisturbed.before, &next.of_before, &next.of_after];
+        let real: BTreeSet<String> = trees.into_iter().flat_map(deletions).collect();
+        for _ in 0..KILLS * chance::soak() {
+            let killed = rng.usize(examined.begin + 1..examined.history.effects.len());
+            for call in 1.. {
+                let board = Board {
+                    filesystem: Simulated::after_kill(&examined.history, killed),
+                };
+                let fault = Fault::FailLook(call, EIO);
+                let filesystem = Faulty::new(board.filesystem.clone(), fault);
+                // It may fail; what it leaves is judged.
+                let _ = sync(&filesystem, &firmwares.newer);
+                board.sync(&firmwares.newer).unwrap();
+                let made_up: Vec<String> = deletions(&board.tree())
+                    .difference(&real)
+                    .cloned()
+                    .collect();
+                assert!(
+                    made_up.is_empty(),
+                    "{}, killed after {}, {fault:?} ({}): {made_up:?}",
+                    scenario.name,
+                    examined.history.call_at(killed),
+                    filesystem.failed()
+                );
+                tried += 1;
+                if filesystem.looks() < call {
+                    break;
+                }
+            }
+        }
+    }
+    let name = "every operation, killed, EIO on a look while settling";
+    table::line(name, "simulated", tried, 0);
 }
