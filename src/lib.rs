@@ -11,6 +11,7 @@ pub mod clock;
 pub mod config;
 pub mod doctor;
 pub mod library;
+pub mod merge;
 pub mod skill;
 pub mod store;
 pub mod sync;

@@ -22,6 +22,18 @@ pub(super) const RECOGNISED: [&str; 10] = [
     "created_by",
 ];
 
+/// Cuts a text into the entries of a list.
+pub type Split = for<'t> fn(&'t str) -> Vec<&'t str>;
+
+/// How a text is cut that stands for the list of this key; `None` for a key that is no list.
+pub fn list_field(key: &str) -> Option<Split> {
+    match key {
+        "device_types" => Some(at_commas),
+        "allowed_tools" | "allowed-tools" | "allowed_children" => Some(outside_parentheses),
+        _ => None,
+    }
+}
+
 /// A frontmatter and its `metadata`.
 pub(super) struct Fields<'a> {
     top: &'a Mapping,
@@ -78,7 +90,7 @@ impl<'a> Fields<'a> {
     pub(super) fn list(
         &self,
         keys: &[&str],
-        split: fn(&str) -> Vec<&str>,
+        split: Split,
     ) -> Result<Vec<(String, &'a str)>, SkillError> {
         let mut entries = Vec::new();
         for (path, value) in keys.iter().flat_map(|key| self.places(key)) {

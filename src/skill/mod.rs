@@ -8,7 +8,7 @@
 mod bounded;
 pub mod device_type;
 pub mod document;
-mod fields;
+pub(crate) mod fields;
 pub mod frontmatter;
 pub mod lint;
 pub mod name;

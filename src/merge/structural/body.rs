@@ -1,0 +1,210 @@
+//! The text below the frontmatter, merged by lines. What the agent has learned, between two marks, is the local side's.
+
+use super::lines::{LineConflict, merge_lines};
+
+const SECTION_BEGIN: &str = "<!-- skill-evolution:begin -->";
+const SECTION_END: &str = "<!-- skill-evolution:end -->";
+
+/// Why two texts without a common base can't be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyConflict {
+    /// Both sides changed these places.
+    Lines(Vec<LineConflict>),
+    /// No base is known, and each side has lines that the other has not.
+    NoBase,
+}
+
+/// Merges the texts below the frontmatters.
+///
+/// # Errors
+/// Where it can't.
+pub fn merge_bodies(
+    base: Option<&str>,
+    upstream: &str,
+    local: &str,
+) -> Result<String, BodyConflict> {
+    let upstream = Sectioned::of(upstream).text;
+    let Sectioned {
+        text: local,
+        section,
+    } = Sectioned::of(local);
+    let merged = match base {
+        Some(base) => {
+            let base = Sectioned::of(base).text;
+            merge_lines(&base, &upstream, &local).map_err(BodyConflict::Lines)?
+        }
+        None => larger(&upstream, &local)
+            .ok_or(BodyConflict::NoBase)?
+            .to_owned(),
+    };
+    Ok(match section {
+        None => merged,
+        Some(section) => section.put_into(&merged),
+    })
+}
+
+/// The one of two texts that has all lines of the other one in their order: nothing is lost with it.
+fn larger<'t>(upstream: &'t str, local: &'t str) -> Option<&'t str> {
+    if has_all(local, upstream) {
+        Some(local)
+    } else if has_all(upstream, local) {
+        Some(upstream)
+    } else {
+        None
+    }
+}
+
+fn has_all(text: &str, other: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end);
+    let mut wanted = other
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty());
+    wanted.all(|line| lines.any(|there| there == line))
+}
+
+/// A text, and the section that was in it.
+struct Sectioned<'t> {
+    text: String,
+    section: Option<Section<'t>>,
+}
+
+struct Section<'t> {
+    /// With both marks, and blank lines around it.
+    lines: &'t str,
+    /// The last line with text above it.
+    above: &'t str,
+    is_last: bool,
+}
+
+impl<'t> Sectioned<'t> {
+    fn of(text: &'t str) -> Self {
+        match Section::find(text) {
+            None => Self {
+                text: text.to_owned(),
+                section: None,
+            },
+            Some((before, section, after)) => Self {
+                text: format!("{before}{after}"),
+                section: Some(section),
+            },
+        }
+    }
+}
+
+impl<'t> Section<'t> {
+    fn find(text: &'t str) -> Option<(&'t str, Self, &'t str)> {
+        let mark = |text: &str, mark: &str| {
+            let mut at = 0;
+            text.split_inclusive('\n').find_map(|line| {
+                let (start, end) = (at, at + line.len());
+                at = end;
+                (line.trim() == mark).then_some((start, end))
+            })
+        };
+        let (begin, _) = mark(text, SECTION_BEGIN)?;
+        let (_, end) = mark(text.get(begin..)?, SECTION_END)?;
+        let before = text.get(..begin)?;
+        // The blank lines above it belong to it: without it they would be a change.
+        let above = before.trim_end();
+        let kept = before
+            .get(above.len()..)?
+            .find('\n')
+            .map_or(before.len(), |line| above.len() + line + 1);
+        let (before, rest) = text.split_at_checked(kept)?;
+        let (lines, after) = rest.split_at_checked(begin + end - kept)?;
+        let section = Self {
+            lines,
+            above: above.lines().next_back().unwrap_or_default(),
+            is_last: after.trim().is_empty(),
+        };
+        Some((before, section, after))
+    }
+
+    /// At the end, if it was there; else below the line that it was below, if there is one.
+    fn put_into(&self, text: &str) -> String {
+        let at = if self.is_last {
+            None
+        } else {
+            self.place_in(text)
+        };
+        let (before, after) = text.split_at(at.unwrap_or(text.trim_end().len()));
+        let (before, after) = match at {
+            Some(_) => (before.to_owned(), after),
+            None if before.is_empty() => (String::new(), ""),
+            None => (format!("{before}\n"), after.trim_start()),
+        };
+        let blank = if self.lines.starts_with(['\n', '\r']) || before.is_empty() || at.is_some() {
+            ""
+        } else {
+            "\n"
+        };
+        let end = if self.lines.ends_with('\n') || after.is_empty() {
+            ""
+        } else {
+            "\n"
+        };
+        format!("{before}{blank}{}{end}{after}", self.lines)
+    }
+
+    fn place_in(&self, text: &str) -> Option<usize> {
+        let mut at = 0;
+        let ends = text.split_inclusive('\n').filter_map(|line| {
+            at += line.len();
+            (line.trim_end() == self.above.trim_end() && line.ends_with('\n')).then_some(at)
+        });
+        let mut ends: Vec<usize> = ends.collect();
+        if ends.len() == 1 { ends.pop() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECTION: &str = "\n<!-- skill-evolution:begin -->\n## Learned guidance\n\n- Wait.\n<!-- skill-evolution:end -->\n";
+
+    #[test]
+    fn the_section_is_the_local_sides() {
+        let base = "Intro.\n\nStep.\n";
+        let upstream = format!(
+            "Intro, better.\n\nStep.\n\nMore.\n{}",
+            SECTION.replace("Wait", "Hurry")
+        );
+        let local = format!("{base}{SECTION}");
+        let merged = merge_bodies(Some(base), &upstream, &local).unwrap();
+        assert_eq!(
+            merged,
+            format!("Intro, better.\n\nStep.\n\nMore.\n{SECTION}")
+        );
+    }
+
+    #[test]
+    fn a_section_of_the_firmware_does_not_come() {
+        let base = "Intro.\n\nStep.\n";
+        let upstream = format!("{base}{SECTION}");
+        let merged = merge_bodies(Some(base), &upstream, "Intro, mine.\n\nStep.\n").unwrap();
+        assert_eq!(merged, "Intro, mine.\n\nStep.\n");
+    }
+
+    #[test]
+    fn a_section_in_the_middle_stays_below_the_line_above_it() {
+        let base = "Intro.\n\nStep.\n";
+        let local = format!("Intro.\n{SECTION}\nStep.\n");
+        let merged = merge_bodies(Some(base), "Intro.\n\nStep, better.\n", &local).unwrap();
+        assert_eq!(merged, format!("Intro.\n{SECTION}\nStep, better.\n"));
+    }
+
+    #[test]
+    fn without_a_base_the_text_with_all_of_the_other_is_taken() {
+        assert_eq!(
+            merge_bodies(None, "a\nb\nc\n", "a\n\nc\n"),
+            Ok("a\nb\nc\n".into())
+        );
+        assert_eq!(
+            merge_bodies(None, "a\nc\n", "a\nb\nc\n"),
+            Ok("a\nb\nc\n".into())
+        );
+        assert_eq!(merge_bodies(None, "a\n", "b\n"), Err(BodyConflict::NoBase));
+    }
+}

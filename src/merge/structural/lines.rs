@@ -1,0 +1,365 @@
+//! A three-way merge of texts by lines. What `git merge-file` merges cleanly comes out as there, byte for byte; of the rest
+//! it settles what the text around settles: changes to neighbouring lines, white space, and the numbers of lists.
+
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+use super::numbering;
+
+/// Both sides changed the same lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineConflict {
+    /// The first of the local side's lines, counted from 1.
+    pub line: usize,
+    /// What stood there.
+    pub base: String,
+    /// The firmware's.
+    pub upstream: String,
+    /// The user's.
+    pub local: String,
+}
+
+/// Merges the changes from `base` to `upstream` and to `local`.
+///
+/// # Errors
+/// Where both sides changed the same lines, in the order of the text.
+pub fn merge_lines(base: &str, upstream: &str, local: &str) -> Result<String, Vec<LineConflict>> {
+    let exact = Sides::new(base, upstream, local, Comparison::Exact);
+    let as_git = exact.merge(&[Settling::Same]);
+    if let Ok(lines) = as_git {
+        return Ok(joined(&lines));
+    }
+    let all = [Settling::Same, Settling::WhiteSpace, Settling::Neighbours];
+    if let Ok(lines) = exact.merge(&all) {
+        return Ok(joined(&lines));
+    }
+    let loose = Sides::new(base, upstream, local, Comparison::Loose);
+    let lines = loose.merge(&all)?;
+    Ok(numbering::renumber(&joined(&lines), &[upstream, local]))
+}
+
+/// Lines of which all but the last end with a line break; where one was the last of its text, it gets one.
+fn joined(lines: &[&str]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+/// When two lines are the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// To the last byte.
+    Exact,
+    /// But for white space at the end, and the number of an item of a list.
+    Loose,
+}
+
+/// What counts as settled where both sides changed a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Settling {
+    /// The same on both sides.
+    Same,
+    /// One side changed nothing but white space.
+    WhiteSpace,
+    /// The changes do not concern the same lines.
+    Neighbours,
+}
+
+/// A changed place: lines of the base, and what one side has for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Change {
+    base: Range<usize>,
+    new: Range<usize>,
+}
+
+/// One of the sides that changed the base.
+struct Side<'t> {
+    lines: Vec<&'t str>,
+    changes: Vec<Change>,
+}
+
+struct Sides<'t> {
+    base: Vec<&'t str>,
+    upstream: Side<'t>,
+    local: Side<'t>,
+}
+
+impl<'t> Sides<'t> {
+    fn new(base: &'t str, upstream: &'t str, local: &'t str, comparison: Comparison) -> Self {
+        let base: Vec<&str> = base.split_inclusive('\n').collect();
+        let side = |text: &'t str| {
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            let changes = changes(&base, &lines, comparison);
+            Side { lines, changes }
+        };
+        let (upstream, local) = (side(upstream), side(local));
+        Self {
+            base,
+            upstream,
+            local,
+        }
+    }
+
+    fn merge(&self, settling: &[Settling]) -> Result<Vec<&'t str>, Vec<LineConflict>> {
+        let mut merged = Vec::new();
+        let mut conflicts = Vec::new();
+        let mut at = Position::default();
+        let mut groups = Groups {
+            upstream: &self.upstream.changes,
+            local: &self.local.changes,
+        };
+        while let Some(group) = groups.next() {
+            self.take_unchanged(group.base.start - at.base, &mut at, &mut merged);
+            let upstream = new_range(&group, group.upstream, at.upstream);
+            let local = new_range(&group, group.local, at.local);
+            match self.settle(&group, &upstream, &local, settling) {
+                Some(lines) => merged.extend(lines),
+                None => conflicts.push(LineConflict {
+                    line: local.start + 1,
+                    base: self.base[group.base.clone()].concat(),
+                    upstream: self.upstream.lines[upstream.clone()].concat(),
+                    local: self.local.lines[local.clone()].concat(),
+                }),
+            }
+            at = Position {
+                base: group.base.end,
+                upstream: upstream.end,
+                local: local.end,
+            };
+        }
+        self.take_unchanged(self.base.len() - at.base, &mut at, &mut merged);
+        if conflicts.is_empty() {
+            Ok(merged)
+        } else {
+            Err(conflicts)
+        }
+    }
+
+    /// Lines that are the same to the comparison; to the last byte they may be changed on one side, or on both.
+    fn take_unchanged(&self, count: usize, at: &mut Position, merged: &mut Vec<&'t str>) {
+        for offset in 0..count {
+            let base = self.base[at.base + offset];
+            let upstream = self.upstream.lines[at.upstream + offset];
+            let local = self.local.lines[at.local + offset];
+            merged.push(if local == base { upstream } else { local });
+        }
+        at.base += count;
+        at.upstream += count;
+        at.local += count;
+    }
+
+    fn settle(
+        &self,
+        group: &Group<'_>,
+        upstream: &Range<usize>,
+        local: &Range<usize>,
+        settling: &[Settling],
+    ) -> Option<Vec<&'t str>> {
+        let base = &self.base[group.base.clone()];
+        let upstream = &self.upstream.lines[upstream.clone()];
+        let local = &self.local.lines[local.clone()];
+        if group.upstream.is_empty() {
+            return Some(local.to_vec());
+        }
+        if group.local.is_empty() {
+            return Some(upstream.to_vec());
+        }
+        settling.iter().find_map(|settling| match settling {
+            Settling::Same => (upstream == local).then(|| local.to_vec()),
+            Settling::WhiteSpace => {
+                let [base, upstream_words, local_words] =
+                    [base, upstream, local].map(without_white_space);
+                if local_words == base {
+                    Some(upstream.to_vec())
+                } else if upstream_words == base || upstream_words == local_words {
+                    Some(local.to_vec())
+                } else {
+                    None
+                }
+            }
+            Settling::Neighbours => self.settle_neighbours(group),
+        })
+    }
+
+    /// Applies the changes of both sides one after the other, if none concerns a line that another one changes.
+    fn settle_neighbours(&self, group: &Group<'_>) -> Option<Vec<&'t str>> {
+        let of = |side: &Side<'t>, changes: &[Change]| -> Vec<Piece<'t>> {
+            let pieces = changes.iter().flat_map(one_by_one);
+            pieces
+                .map(|change| Piece {
+                    base: change.base,
+                    lines: side.lines[change.new].to_vec(),
+                })
+                .collect()
+        };
+        let upstream = of(&self.upstream, group.upstream);
+        let local = of(&self.local, group.local);
+        let clashes = |one: &Piece<'_>| upstream.iter().any(|other| one.clashes(other));
+        if local.iter().any(clashes) {
+            return None;
+        }
+        let mut pieces = [upstream, local].concat();
+        // An insertion comes before what stands at its place.
+        pieces.sort_by_key(|piece| (piece.base.start, piece.base.end));
+        pieces.dedup();
+        let mut merged = Vec::new();
+        let mut at = group.base.start;
+        for piece in pieces {
+            merged.extend_from_slice(&self.base[at..piece.base.start]);
+            merged.extend(piece.lines);
+            at = piece.base.end;
+        }
+        merged.extend_from_slice(&self.base[at..group.base.end]);
+        Some(merged)
+    }
+}
+
+/// A change by itself: what stands for these lines of the base.
+#[derive(Clone, PartialEq)]
+struct Piece<'t> {
+    base: Range<usize>,
+    lines: Vec<&'t str>,
+}
+
+impl Piece<'_> {
+    fn is_insertion(&self) -> bool {
+        self.base.is_empty()
+    }
+
+    /// Whether one change does not leave what the other one is about as it was.
+    fn clashes(&self, other: &Self) -> bool {
+        if self == other {
+            return false;
+        }
+        match (self.is_insertion(), other.is_insertion()) {
+            (false, false) => self.base.start < other.base.end && other.base.start < self.base.end,
+            // Two insertions at one place have no order.
+            (true, true) => self.base.start == other.base.start,
+            (true, false) => other.moves_ground_of(self),
+            (false, true) => self.moves_ground_of(other),
+        }
+    }
+
+    /// Whether an insertion is within the lines that this replaces, or beside them when they go.
+    fn moves_ground_of(&self, insertion: &Self) -> bool {
+        let (at, range) = (insertion.base.start, &self.base);
+        let is_within = range.start < at && at < range.end;
+        let is_beside = at == range.start || at == range.end;
+        is_within || is_beside && self.lines.is_empty()
+    }
+}
+
+/// A change of as many lines as there were is one of each line.
+fn one_by_one(change: &Change) -> Vec<Change> {
+    if change.base.len() != change.new.len() {
+        return vec![change.clone()];
+    }
+    let lines = change.base.clone().zip(change.new.clone());
+    lines
+        .map(|(base, new)| Change {
+            base: base..base + 1,
+            new: new..new + 1,
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Position {
+    base: usize,
+    upstream: usize,
+    local: usize,
+}
+
+/// Changes of both sides that touch each other.
+struct Group<'c> {
+    base: Range<usize>,
+    upstream: &'c [Change],
+    local: &'c [Change],
+}
+
+/// Takes groups off the changes that are left.
+struct Groups<'c> {
+    upstream: &'c [Change],
+    local: &'c [Change],
+}
+
+impl<'c> Groups<'c> {
+    fn next(&mut self) -> Option<Group<'c>> {
+        let firsts = [self.upstream.first(), self.local.first()];
+        let first = firsts
+            .into_iter()
+            .flatten()
+            .min_by_key(|change| change.base.start)?;
+        let mut base = first.base.clone();
+        let [mut upstream, mut local] = [0, 0];
+        loop {
+            let more = [(self.upstream, &mut upstream), (self.local, &mut local)]
+                .into_iter()
+                .find_map(|(changes, taken)| {
+                    let next = changes.get(*taken)?;
+                    (next.base.start <= base.end).then(|| {
+                        *taken += 1;
+                        next.base.end
+                    })
+                });
+            match more {
+                Some(end) => base.end = base.end.max(end),
+                None => break,
+            }
+        }
+        let (of_upstream, upstream) = self.upstream.split_at(upstream);
+        let (of_local, local) = self.local.split_at(local);
+        (self.upstream, self.local) = (upstream, local);
+        Some(Group {
+            base,
+            upstream: of_upstream,
+            local: of_local,
+        })
+    }
+}
+
+/// The lines that a side has for those of a group; `start` is where they begin.
+fn new_range(group: &Group<'_>, changes: &[Change], start: usize) -> Range<usize> {
+    let added: usize = changes.iter().map(|change| change.new.len()).sum();
+    let removed: usize = changes.iter().map(|change| change.base.len()).sum();
+    start..start + group.base.len() + added - removed
+}
+
+fn changes(base: &[&str], side: &[&str], comparison: Comparison) -> Vec<Change> {
+    let key = |line: &&str| match comparison {
+        Comparison::Exact => (*line).to_owned(),
+        Comparison::Loose => numbering::without_number(line.trim_end()),
+    };
+    let mut input = InternedInput::default();
+    input.update_before(base.iter().map(key));
+    input.update_after(side.iter().map(key));
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    // Where a change could be moved up or down, git's choice.
+    diff.postprocess_no_heuristic(&input);
+    let range = |range: Range<u32>| range.start as usize..range.end as usize;
+    diff.hunks()
+        .map(|hunk| Change {
+            base: range(hunk.before),
+            new: range(hunk.after),
+        })
+        .collect()
+}
+
+/// The lines with something on them, without what is behind it.
+fn without_white_space<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    lines
+        .iter()
+        .map(|line| line.trim_end())
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+use super::*;
+
+const BASE: &str = "# Steps\n\n1. Open the settings.\n2. Tap Save.\n3. Wait.\n\nThe end.\n";
+
+fn merged(upstream: &str, local: &str) -> Result<String, Vec<LineConflict>> {
+    merge_lines(BASE, upstream, local)
+}
+
+#[track_caller]
+fn assert_merged(upstream: &str, local: &str, expected: &str) {
+    assert_eq!(merged(upstream, local).as_deref(), Ok(expected));
+    assert_eq!(
+        merged(local, upstream).as_deref(),
+        Ok(expected),
+        "the other way round"
+    );
+}
+
+#[test]
+fn changes_in_different_places_are_both_taken() {
+    assert_merged(
+        &BASE.replace("The end.", "The very end."),
+        &BASE.replace("# Steps", "# My steps"),
+        &BASE
+            .replace("The end.", "The very end.")
+            .replace("# Steps", "# My steps"),
+    );
+}
+
+#[test]
+fn the_same_change_on_both_sides_is_one() {
+    let changed = BASE.replace("Wait.", "Wait a second.");
+    assert_merged(&changed, &changed, &changed);
+}
+
+#[test]
+fn changes_of_neighbouring_lines_are_both_taken() {
+    assert_merged(
+        &BASE.replace("Tap Save.", "Tap Store."),
+        &BASE.replace("Wait.", "Wait a second."),
+        &BASE
+            .replace("Tap Save.", "Tap Store.")
+            .replace("Wait.", "Wait a second."),
+    );
+}
+
+#[test]
+fn a_line_inserted_beside_a_changed_one_is_kept_there() {
+    assert_merged(
+        &BASE.replace("Tap Save.", "Tap Store."),
+        &BASE.replace("2. Tap Save.\n", "2. Tap Save.\n   - Gently.\n"),
+        &BASE.replace("2. Tap Save.\n", "2. Tap Store.\n   - Gently.\n"),
+    );
+}
+
+#[test]
+fn a_line_inserted_beside_a_removed_one_is_a_conflict() {
+    let removed = BASE.replace("2. Tap Save.\n", "");
+    let inserted = BASE.replace("2. Tap Save.\n", "2. Tap Save.\n   - Gently.\n");
+    assert!(merged(&removed, &inserted).is_err());
+}
+
+#[test]
+fn different_changes_of_one_line_are_a_conflict_that_names_it() {
+    let conflicts = merged(
+        &BASE.replace("Wait.", "Wait a second."),
+        &BASE.replace("Wait.", "Wait a minute."),
+    );
+    let expected = LineConflict {
+        line: 5,
+        base: "3. Wait.\n".into(),
+        upstream: "3. Wait a second.\n".into(),
+        local: "3. Wait a minute.\n".into(),
+    };
+    assert_eq!(conflicts, Err(vec![expected]));
+}
+
+#[test]
+fn two_insertions_at_one_place_are_a_conflict() {
+    let more = |line: &str| BASE.replace("3. Wait.\n", &format!("3. Wait.\n{line}\n"));
+    assert!(merged(&more("Then this."), &more("Then that.")).is_err());
+}
+
+#[test]
+fn white_space_gives_way_to_words() {
+    assert_merged(
+        &BASE.replace("3. Wait.\n", "3. Wait a second.\n"),
+        &BASE.replace("3. Wait.\n\n", "3. Wait.  \n\n\n"),
+        &BASE.replace("3. Wait.\n", "3. Wait a second.\n"),
+    );
+}
+
+#[test]
+fn a_renumbered_list_is_no_conflict_with_a_changed_item() {
+    let renumbered = BASE.replace(
+        "2. Tap Save.\n3. Wait.\n",
+        "2. Look twice.\n3. Tap Save.\n4. Wait.\n",
+    );
+    let reworded = BASE.replace("3. Wait.", "3. Wait a second.");
+    let expected = renumbered.replace("4. Wait.", "4. Wait a second.");
+    assert_merged(&reworded, &renumbered, &expected);
+}
+
+#[test]
+fn steps_added_on_both_sides_are_counted_on() {
+    let upstream = BASE.replace(
+        "1. Open the settings.\n2. Tap Save.\n3. Wait.\n",
+        "1. Unlock.\n2. Open the settings.\n3. Tap Save.\n4. Wait.\n",
+    );
+    let local = BASE.replace(
+        "2. Tap Save.\n3. Wait.\n",
+        "2. Look twice.\n3. Tap Save.\n4. Wait.\n",
+    );
+    let expected = BASE.replace(
+        "1. Open the settings.\n2. Tap Save.\n3. Wait.\n",
+        "1. Unlock.\n2. Open the settings.\n3. Look twice.\n4. Tap Save.\n5. Wait.\n",
+    );
+    assert_merged(&upstream, &local, &expected);
+}
+
+#[test]
+fn a_text_without_a_last_line_break_keeps_to_that() {
+    assert_eq!(
+        merge_lines("a\nb\nc", "a\nb\nc", "x\nb\nc").as_deref(),
+        Ok("x\nb\nc")
+    );
+    assert_eq!(
+        merge_lines("a\nb\nc", "a\nb\nC", "x\nb\nc").as_deref(),
+        Ok("x\nb\nC")
+    );
+}
+
+#[test]
+fn empty_texts_are_texts() {
+    assert_eq!(merge_lines("", "", "").as_deref(), Ok(""));
+    assert_eq!(merge_lines("", "a\n", "").as_deref(), Ok("a\n"));
+    assert_eq!(merge_lines("a\n", "", "a\n").as_deref(), Ok(""));
+}
