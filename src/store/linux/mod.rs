@@ -90,7 +90,11 @@ impl LinuxFilesystem {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let parent = location.parent().filter(|parent| *parent != Path::new(""));
                 let parent = checked(parent.unwrap_or(Path::new(".")))?;
-                std::fs::create_dir(location)?;
+                match std::fs::create_dir(location) {
+                    // Another process was faster, and may not have flushed the name yet.
+                    Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                    made => made?,
+                }
                 Ok(Self {
                     made_in: Some(parent.root),
                     ..Self::open(location)?
