@@ -126,6 +126,8 @@ pub(super) enum LogTarget {
 pub(super) enum Command {
     /// Settle what a power cut left, then bring the library up to date with the bundle
     Sync(SyncArgs),
+    /// Sync, then merge one by one the skills that both sides changed
+    Merge(MergeArgs),
     /// Show each skill's state and what the next sync would do
     Status(StatusArgs),
     /// Show how a skill in the library differs from what was shipped
@@ -146,6 +148,16 @@ pub(super) struct SyncArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(super) struct MergeArgs {
+    /// Skills to merge [default: all that need it]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Also those whose merge failed before and would fail again
+    #[arg(long)]
+    pub retry_failed: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(super) struct StatusArgs {
     /// Skills to show [default: all]
     #[arg(value_name = "NAME")]
@@ -158,11 +170,14 @@ pub(super) struct DiffArgs {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Against the text of the last sync or merge
-    #[arg(long, conflicts_with = "bundled")]
+    #[arg(long, conflicts_with_all = ["bundled", "preview"])]
     pub base: bool,
     /// Against what the firmware ships now; the default
-    #[arg(long)]
+    #[arg(long, conflicts_with = "preview")]
     pub bundled: bool,
+    /// What merging without a model would change
+    #[arg(long)]
+    pub preview: bool,
 }
 
 #[derive(Debug, clap::Args)]

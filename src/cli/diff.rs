@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::args::DiffArgs;
 use super::output::Tone;
 use super::{Context, Exit};
+use crate::merge::{Preview, preview_merge};
 use crate::sync::{Against, compare_skill};
 
 #[derive(Serialize)]
@@ -12,9 +13,14 @@ struct Document<'a> {
     name: &'a str,
     against: &'a str,
     diff: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conflicts: Vec<String>,
 }
 
 pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
+    if args.preview {
+        return preview(context, &args.name);
+    }
     let (against, word) = if args.base {
         (Against::Base, "base")
     } else {
@@ -36,6 +42,63 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
         };
         context.output.say(Tone::Plain, &line);
     }
+    print(context, &diff);
+    context.output.document(&Document {
+        name: &args.name,
+        against: word,
+        diff: &diff,
+        conflicts: Vec::new(),
+    });
+    Exit::Done
+}
+
+fn preview(context: &Context, name: &str) -> Exit {
+    let tools = match context.settings.tools() {
+        Ok(tools) => tools,
+        Err(e) => return context.fail(&e),
+    };
+    let preview = match preview_merge(&context.options, name, tools.as_ref()) {
+        Ok(preview) => preview,
+        Err(e) => return context.fail_sync(&e),
+    };
+    let output = &context.output;
+    let (diff, conflicts) = match preview {
+        Preview::Unknown => {
+            let known = "'status' lists all skills";
+            return context.fail(&format!(
+                "there is no skill {name:?} in bundle, ledger or library; {known}"
+            ));
+        }
+        Preview::NotNeeded => {
+            output.say(Tone::Plain, &format!("{name} has nothing to merge."));
+            (String::new(), Vec::new())
+        }
+        Preview::Settled(diff) => {
+            if diff.is_empty() {
+                output.say(Tone::Plain, &format!("Merging changes nothing in {name}."));
+            }
+            (diff, Vec::new())
+        }
+        Preview::Unsettled(conflicts) => {
+            for conflict in &conflicts {
+                let line = format!("{name} can't be merged without a model: {conflict}.");
+                output.say(Tone::Attention, &line);
+            }
+            (String::new(), conflicts)
+        }
+    };
+    print(context, &diff);
+    let is_settled = conflicts.is_empty();
+    output.document(&Document {
+        name,
+        against: "preview",
+        diff: &diff,
+        conflicts,
+    });
+    Exit::whole(is_settled)
+}
+
+fn print(context: &Context, diff: &str) {
     for line in diff.lines() {
         let tone = match line.as_bytes().first() {
             Some(b'+') => Tone::Good,
@@ -44,10 +107,4 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> Exit {
         };
         context.output.print_raw(tone, line);
     }
-    context.output.document(&Document {
-        name: &args.name,
-        against: word,
-        diff: &diff,
-    });
-    Exit::Done
 }

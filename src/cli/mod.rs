@@ -6,6 +6,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod lint;
+mod merge;
 mod output;
 mod reset;
 mod status;
@@ -103,6 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
     match args.command {
         Command::Sync(args) => sync::run(&context, &args),
+        Command::Merge(args) => merge::run(&context, &args),
         Command::Status(args) => status::run(&context, &args),
         Command::Diff(args) => diff::run(&context, &args),
         Command::Reset(args) => reset::run(&context, &args),

@@ -56,6 +56,10 @@ impl Output {
         self.verbose > 0
     }
 
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A fact for people; also for the system log, where a boot is read later. A bad one is never silent.
     pub fn say(&self, tone: Tone, line: &str) {
         let shown = !self.json && !self.quiet;

@@ -3,9 +3,10 @@
 use super::args::StatusArgs;
 use super::output::{Output, Tone};
 use super::{Context, Exit};
+use crate::merge::status_with_merges;
 use crate::store::Hash;
 use crate::sync::ledger::LedgerState;
-use crate::sync::{BundleState, SkillStatus, skill_status};
+use crate::sync::{BundleState, MergeOutlook, SkillStatus};
 
 const HEADINGS: [&str; 7] = [
     "SKILL",
@@ -20,7 +21,14 @@ const HEADINGS: [&str; 7] = [
 const SHOWN_DIGITS: usize = 12;
 
 pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
-    let report = match skill_status(&context.options, &args.names) {
+    let tools = match context.settings.tools() {
+        Ok(tools) => tools,
+        Err(e) => {
+            log::warn!("{e}");
+            None
+        }
+    };
+    let report = match status_with_merges(&context.options, &args.names, tools.as_ref()) {
         Ok(report) => report,
         Err(e) => return context.fail_sync(&e),
     };
@@ -83,6 +91,9 @@ fn table(output: &Output, skills: &[SkillStatus]) {
     output.print_line(Tone::Plain, &line(&HEADINGS.map(str::to_owned)));
     for (skill, row) in skills.iter().zip(&rows) {
         output.print_line(tone(skill), &line(row));
+        if let Some(merge) = &skill.merge {
+            output.print_line(tone(skill), &format!("    merge: {}", outlook(merge)));
+        }
         for (what, reason) in [
             ("", &skill.error),
             ("last merge failed: ", &skill.last_merge_error),
@@ -91,6 +102,17 @@ fn table(output: &Output, skills: &[SkillStatus]) {
                 output.print_line(tone(skill), &format!("    {what}{reason}"));
             }
         }
+    }
+}
+
+fn outlook(merge: &MergeOutlook) -> String {
+    if merge.settles {
+        "can be done without a model; 'diff --preview' shows it".into()
+    } else {
+        format!(
+            "needs a model: both sides changed {}",
+            merge.conflicts.join(", ")
+        )
     }
 }
 

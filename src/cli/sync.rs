@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
 }
 
 /// The seed's §17 sentences where it gives one.
-fn tell(output: &Output, report: &SkillSyncReport, engine: EngineSetting) {
+pub(super) fn tell(output: &Output, report: &SkillSyncReport, engine: EngineSetting) {
     for problem in &report.problems {
         log::warn!("{problem}");
     }

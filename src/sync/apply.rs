@@ -22,6 +22,8 @@ pub struct Planned {
     pub bundled: Option<BundledSkill>,
     /// The record before, without intents.
     pub before: Option<Record>,
+    /// What a merge made.
+    pub merged: Option<Vec<u8>>,
 }
 
 /// How the ledger of a batch is written.
@@ -34,6 +36,8 @@ pub struct LedgerWrite<'a> {
     pub unreadable: bool,
     /// The time, RFC 3339.
     pub now: &'a str,
+    /// How the batch is forced to flash.
+    pub flush: Flush,
 }
 
 /// What a batch came to.
@@ -55,12 +59,12 @@ pub fn apply(
     plans: &mut BTreeMap<String, Planned>,
     write: &LedgerWrite<'_>,
 ) -> Result<Applied, StoreError> {
-    let mut batch = Batch::new(lock, Flush::Filesystem);
+    let mut batch = Batch::new(lock, write.flush);
     for (name, planned) in plans.iter_mut() {
         let Some((bundled, tree)) = planned.bundled.as_ref().zip(tree) else {
             continue;
         };
-        if let Err(e) = stage_skill(&mut batch, lock, tree, bundled, &planned.plan) {
+        if let Err(e) = stage_skill(&mut batch, lock, tree, bundled, planned) {
             batch.abandon(&skill_directory(&bundled.name));
             batch.abandon(&base_of(bundled).parent());
             let before = planned.before.clone();
@@ -132,8 +136,9 @@ fn stage_skill(
     lock: &WriteLock<'_>,
     tree: &dyn Filesystem,
     bundled: &BundledSkill,
-    plan: &SkillPlan,
+    planned: &Planned,
 ) -> Result<(), StoreError> {
+    let plan = &planned.plan;
     let filesystem = lock.filesystem();
     let directory = skill_directory(&bundled.name);
     let source = bundled_directory(&bundled.name);
@@ -171,6 +176,14 @@ fn stage_skill(
                     hash: file.hash,
                 };
                 batch.write(&target, &content, expected, attributes)?;
+            }
+            Action::Merge { replaces } => {
+                let current = filesystem
+                    .metadata(&target)
+                    .during(filesystem, "examine", &target)?;
+                let content = Content::Bytes(planned.merged.as_deref().unwrap_or_default());
+                let expected = Expected::Content(replaces);
+                batch.write(&target, &content, expected, replacing(&current, None))?;
             }
         }
     }
@@ -270,7 +283,7 @@ fn confirm(
             Action::Write { replaces: None, .. } => files.copied += 1,
             Action::Write { .. } => files.updated += 1,
             Action::Remove(_) => files.removed += 1,
-            Action::Confirm(_) => {}
+            Action::Merge { .. } | Action::Confirm(_) => {}
         }
     }
     let failed = |path: &RelPath| committed.failed.get(path).map(ToString::to_string);

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use similar::TextDiff;
-
 use super::bundle::Bundle;
 use super::ledger::base_path;
 use super::observe::{obstacle, skill_directory, text_path};
 use super::run::SkillSyncOptions;
+use super::unified::unified_diff;
 use crate::skill::{MAX_READ_BYTES, NameError, SkillName};
 use crate::store::{
     Bounded, FileHasher, Filesystem, Kind, LinuxFilesystem, RelPath, absent_as_none, read_bounded,
@@ -193,9 +192,7 @@ impl Pair {
         };
         match (text(old), text(new)) {
             (Some(before), Some(now)) => {
-                let changes = TextDiff::from_lines(&before, &now);
-                let mut unified = changes.unified_diff();
-                diff.push_str(&unified.header(&old.label, &new.label).to_string());
+                diff.push_str(&unified_diff((&old.label, &before), (&new.label, &now)));
             }
             _ => diff.push_str(&format!("{} and {} differ\n", old.label, new.label)),
         }

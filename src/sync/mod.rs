@@ -9,6 +9,7 @@ mod compare;
 mod decide;
 mod files;
 pub mod ledger;
+mod merge;
 mod merge_job;
 mod observe;
 mod plan;
@@ -18,15 +19,21 @@ mod reset;
 mod run;
 mod settle;
 mod status;
+mod unified;
 
 pub use bundle::{Bundle, BundleState, BundledFile, BundledSkill, SkippedEntry};
 pub use compare::{Against, CompareError, compare_skill};
 pub use decide::{Decision, UserText, decide};
 pub use files::{FileDecision, UserFile, decide_file};
+pub use merge::{
+    Concluded, Conclusion, LOCAL_CHANGED, MergeFailure, MergeTexts, PendingMerge, conclude_merge,
+    pending_merge,
+};
 pub use merge_job::{EngineSetting, MergeJob, MergeMode, merge_key, same_key};
 pub use report::{Failed, FileReport, MergeSkipped, Merged, SkillSyncReport};
 pub use reset::{Reset, ResetError, ResetReport, reset_skills, reset_tree};
-pub(crate) use run::check_library_root;
 pub use run::{SkillSyncOptions, SyncError, sync_bundled_skills, sync_tree};
+pub(crate) use run::{check_library_root, open_to_look, open_to_write};
 pub use settle::interrupted;
-pub use status::{SkillStatus, StatusReport, skill_status};
+pub use status::{MergeOutlook, SkillStatus, StatusReport, skill_status};
+pub use unified::unified_diff;

@@ -73,6 +73,11 @@ pub enum Action {
     },
     /// Remove the file of this hash.
     Remove(Hash),
+    /// Write what a merge made of both sides.
+    Merge {
+        /// What is there now.
+        replaces: Hash,
+    },
     /// Nothing, but it must still have this hash.
     Confirm(Hash),
 }
@@ -241,6 +246,51 @@ fn intend(record: &mut Record, path: RelPath, bundled: Option<BundledFile>) {
     };
     let pending = record.pending.get_or_insert_with(Pending::default);
     pending.paths.insert(path, intent);
+}
+
+/// A merged text, and what made it.
+#[derive(Debug, Clone, Copy)]
+pub struct MergedText<'a> {
+    /// Of its bytes.
+    pub hash: Hash,
+    /// In bytes.
+    pub len: u64,
+    /// The engine.
+    pub engine: &'a str,
+}
+
+/// The application of a merge: SKILL.md becomes the merged text, the supporting files follow as in any row.
+#[must_use]
+pub fn plan_merged(observed: &Observed<'_>, job: &MergeJob, merged: MergedText<'_>) -> SkillPlan {
+    let bundled = observed.bundled.text;
+    let mut record = observed.record.cloned().unwrap_or_default();
+    record.stale = false;
+    let intent = Intent {
+        hash: Some(merged.hash),
+        upstream_hash: Some(bundled.hash),
+        size: Some(merged.len),
+        executable: false,
+    };
+    record.pending = Some(Pending {
+        paths: BTreeMap::from([(text_path(), intent)]),
+        merge_key: Some(job.merge_key.clone()),
+        local_hash: Some(job.local_hash),
+        mode: Some(job.mode),
+        engine: Some(merged.engine.to_owned()),
+        ..Pending::default()
+    });
+    let mut plan = SkillPlan::nothing(Outcome::Updated, None);
+    plan.write_base = observed.base != Base::Hashed(bundled.hash);
+    let replaces = job.local_hash;
+    let action = if merged.hash == replaces {
+        Action::Confirm(replaces)
+    } else {
+        Action::Merge { replaces }
+    };
+    plan.actions.insert(text_path(), action);
+    plan_files(observed, &mut plan, &mut record);
+    plan.record = Some(record);
+    plan
 }
 
 fn merge_outcome(observed: &Observed<'_>, decision: Decision) -> Outcome {

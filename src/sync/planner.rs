@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::apply::Planned;
 use super::bundle::{Bundle, BundledSkill, SkippedEntry};
 use super::decide::{Decision, UserText, decide};
+use super::files::UserFile;
 use super::ledger::{Ledger, Record, base_path};
-use super::merge_job::EngineSetting;
-use super::observe;
-use super::plan::{Observed, Outcome, SkillPlan, files_follow, plan_skill, plan_stale};
+use super::merge_job::{EngineSetting, MergeJob};
+use super::observe::{self, Base, UserSkill};
+use super::plan::{
+    MergedText, Observed, Outcome, SkillPlan, files_follow, plan_merged, plan_skill, plan_stale,
+};
 use crate::library::{self, Library};
 use crate::skill::SkillName;
 use crate::store::{Context, FileHasher, Filesystem, RelPath, StoreError, absent_as_none, layout};
@@ -85,6 +88,7 @@ impl<'a> Planner<'a> {
                 plan,
                 bundled: None,
                 before,
+                merged: None,
             });
         }
         Some(match self.plan_bundled(name, record) {
@@ -92,11 +96,13 @@ impl<'a> Planner<'a> {
                 plan,
                 bundled: Some(bundled),
                 before,
+                merged: None,
             },
             Err(reason) => Planned {
                 plan: SkillPlan::nothing(Outcome::Failed(reason), before.clone()),
                 bundled: None,
                 before,
+                merged: None,
             },
         })
     }
@@ -106,6 +112,41 @@ impl<'a> Planner<'a> {
         name: &str,
         record: Option<&Record>,
     ) -> Result<(SkillPlan, BundledSkill), String> {
+        let seen = self.look(name, record, Follow::AsDecided)?;
+        let plan = plan_skill(&seen.observed(record, self.engine));
+        for path in newly_deleted(&plan, record) {
+            let path = observe::skill_directory(&seen.bundled.name).join(&path);
+            observe::confirm_absent(self.filesystem, &path)?;
+        }
+        Ok((plan, seen.bundled))
+    }
+
+    /// Plans the application of a merge, if that is still the one that is needed.
+    pub fn plan_merge(
+        &mut self,
+        job: &MergeJob,
+        merged: MergedText<'_>,
+    ) -> Result<Option<(SkillPlan, BundledSkill)>, String> {
+        let record = self.ledger.records.get(&job.name);
+        let seen = self.look(&job.name, record, Follow::Always)?;
+        let observed = seen.observed(record, self.engine);
+        let needed = match plan_skill(&observed).outcome {
+            Outcome::MergeNeeded(needed) | Outcome::MergeSkipped { job: needed, .. } => needed,
+            _ => return Ok(None),
+        };
+        if needed != *job {
+            return Ok(None);
+        }
+        let plan = plan_merged(&observed, job, merged);
+        Ok(Some((plan, seen.bundled)))
+    }
+
+    fn look(
+        &mut self,
+        name: &str,
+        record: Option<&Record>,
+        follow: Follow,
+    ) -> Result<Seen, String> {
         // What this program recorded together with its files was valid when it was written.
         let known_good = |hash| {
             record.is_some_and(|record| record.files.is_some() && record.origin_hash == Some(hash))
@@ -116,7 +157,7 @@ impl<'a> Planner<'a> {
             self.check_free(&bundled.name, user.text == UserText::Absent)?;
         }
         let decision = decide(bundled.text.hash, user.text, record);
-        let files = if files_follow(decision) {
+        let files = if follow == Follow::Always || files_follow(decision) {
             observe::user_files(self.filesystem, &bundled, record, &mut self.hasher)?
         } else {
             BTreeMap::new()
@@ -127,19 +168,12 @@ impl<'a> Planner<'a> {
             decision != Decision::Unchanged,
             &mut self.hasher,
         )?;
-        let plan = plan_skill(&Observed {
-            bundled: &bundled,
-            user: &user,
-            files: &files,
-            record,
+        Ok(Seen {
+            bundled,
+            user,
+            files,
             base,
-            engine: self.engine,
-        });
-        for path in newly_deleted(&plan, record) {
-            let path = observe::skill_directory(&bundled.name).join(&path);
-            observe::confirm_absent(self.filesystem, &path)?;
-        }
-        Ok((plan, bundled))
+        })
     }
 
     /// Row 2: a name without record must not be taken by something else.
@@ -163,6 +197,35 @@ impl<'a> Planner<'a> {
                 other.directory
             )),
             None => Ok(()),
+        }
+    }
+}
+
+/// Whether the supporting files are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// Where they follow the decision over SKILL.md.
+    AsDecided,
+    Always,
+}
+
+/// What was seen of a bundled skill.
+struct Seen {
+    bundled: BundledSkill,
+    user: UserSkill,
+    files: BTreeMap<RelPath, UserFile>,
+    base: Base,
+}
+
+impl Seen {
+    fn observed<'s>(&'s self, record: Option<&'s Record>, engine: EngineSetting) -> Observed<'s> {
+        Observed {
+            bundled: &self.bundled,
+            user: &self.user,
+            files: &self.files,
+            record,
+            base: self.base,
+            engine,
         }
     }
 }

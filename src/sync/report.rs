@@ -156,6 +156,43 @@ impl SkillSyncReport {
         list.push(name.to_owned());
     }
 
+    /// Every skill in any of the lists.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let needed = self.merge_needed.iter().map(|job| &job.name);
+        let skipped = self.merge_skipped.iter().map(|skipped| &skipped.name);
+        let merged = self.merged.iter().map(|merged| &merged.name);
+        let failed = self.failed.iter().map(|failed| &failed.name);
+        let others = self.without_merge().into_iter().flatten();
+        others
+            .chain(needed)
+            .chain(skipped)
+            .chain(merged)
+            .chain(failed)
+            .map(String::as_str)
+    }
+
+    /// Whether a skill is there, and nothing of it is to be merged.
+    #[must_use]
+    pub fn needs_nothing(&self, name: &str) -> bool {
+        self.without_merge()
+            .into_iter()
+            .flatten()
+            .any(|known| known == name)
+    }
+
+    fn without_merge(&self) -> [&Vec<String>; 8] {
+        [
+            &self.copied,
+            &self.updated,
+            &self.adopted,
+            &self.repaired,
+            &self.unchanged,
+            &self.kept_user,
+            &self.deleted_by_user,
+            &self.stale,
+        ]
+    }
+
     /// Whether bundle, ledger, configuration and every skill were as they should be.
     #[must_use]
     pub fn is_whole(&self) -> bool {

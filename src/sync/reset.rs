@@ -13,7 +13,9 @@ use super::planner::Planner;
 use super::report::Failed;
 use super::run::{SkillSyncOptions, SyncError, check_library_root, open_to_write, settle};
 use crate::clock;
-use crate::store::{FileHasher, Filesystem, RelPath, StoreError, WriteLock, layout, state_file};
+use crate::store::{
+    FileHasher, Filesystem, Flush, RelPath, StoreError, WriteLock, layout, state_file,
+};
 use crate::usage::{LoadedUsage, Usage};
 
 /// Which skills to restore.
@@ -142,6 +144,7 @@ pub fn reset_tree(
         forced,
         unreadable: settled.unreadable,
         now: &now,
+        flush: Flush::Filesystem,
     };
     let applied = apply(&lock, bundle.tree(), &mut plans, &write)?;
     report.problems.extend(applied.error);
@@ -217,6 +220,7 @@ fn plan_one(
         plan,
         bundled: Some(bundled),
         before,
+        merged: None,
     })
 }
 

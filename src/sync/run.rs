@@ -15,7 +15,7 @@ use super::settle::Settlement;
 use crate::clock;
 use crate::skill::SkillName;
 use crate::store::{
-    Context, Filesystem, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError,
+    Context, Filesystem, Flush, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError,
     UnsafeFilesystem, UnsafeFilesystems, WriteLock, absent_as_none, advice, layout, state_file,
 };
 
@@ -128,13 +128,13 @@ pub fn sync_bundled_skills(options: &SkillSyncOptions) -> Result<SkillSyncReport
 }
 
 /// The config dir, to write in it; made where it is missing.
-pub(super) fn open_to_write(options: &SkillSyncOptions) -> Result<LinuxFilesystem, SyncError> {
+pub(crate) fn open_to_write(options: &SkillSyncOptions) -> Result<LinuxFilesystem, SyncError> {
     let (directory, on) = (&options.config_dir, options.unsafe_filesystems);
     LinuxFilesystem::open_to_write(directory, on).map_err(|e| SyncError::config_dir(directory, e))
 }
 
 /// The config dir, to look at only; one that is not there yet is empty.
-pub(super) fn open_to_look(config_dir: &Path) -> Result<Box<dyn Filesystem>, SyncError> {
+pub(crate) fn open_to_look(config_dir: &Path) -> Result<Box<dyn Filesystem>, SyncError> {
     match LinuxFilesystem::open(config_dir) {
         Ok(filesystem) => Ok(Box::new(filesystem)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -209,6 +209,7 @@ fn sync_settled(
             forced: settled.must_write,
             unreadable: settled.unreadable,
             now,
+            flush: Flush::Filesystem,
         };
         let applied = apply(lock, bundle.tree(), &mut plans, &write)?;
         report.files = applied.files;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::bundle::{Bundle, BundleState};
 use super::ledger::{self, LedgerState, Record};
+use super::merge_job::MergeMode;
 use super::observe;
 use super::plan::{Outcome, SkillPlan};
 use super::planner::Planner;
@@ -54,6 +55,9 @@ pub struct SkillStatus {
     /// Key of the merge that the next sync would name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_key: Option<String>,
+    /// What is to be expected of that merge, if it was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeOutlook>,
     /// RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_synced_at: Option<String>,
@@ -66,6 +70,20 @@ pub struct SkillStatus {
     /// Why the last merge failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_merge_error: Option<String>,
+    /// What merged, or the engine setting under which merging failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_merge_engine: Option<String>,
+}
+
+/// What is to be expected of a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MergeOutlook {
+    /// Which texts there are.
+    pub mode: MergeMode,
+    /// Whether it can be done without a model.
+    pub settles: bool,
+    /// What stands in the way of that.
+    pub conflicts: Vec<String>,
 }
 
 /// Looks at all skills, or at those named.
@@ -169,10 +187,12 @@ fn status_of(
         origin_hash: shown.origin_hash,
         effective_hash: shown.effective(),
         merge_key,
+        merge: None,
         last_synced_at: shown.last_synced_at.clone(),
         last_merged_at: shown.last_merged_at.clone(),
         last_merge_failed_at: shown.last_merge_failed_at.clone(),
         last_merge_error: shown.last_merge_error.clone(),
+        last_merge_engine: shown.last_merge_engine.clone(),
     }
 }
 
@@ -194,10 +214,12 @@ fn own(
         origin_hash: None,
         effective_hash: None,
         merge_key: None,
+        merge: None,
         last_synced_at: None,
         last_merged_at: None,
         last_merge_failed_at: None,
         last_merge_error: None,
+        last_merge_engine: None,
     }
 }
 

@@ -63,9 +63,18 @@ fn has_all(text: &str, other: &str) -> bool {
     wanted.all(|line| lines.any(|there| there == line))
 }
 
+/// A text with the section of another one, and none of its own.
+pub fn with_section_of(text: &str, local: &str) -> String {
+    let text = Sectioned::of(text).text;
+    match Sectioned::of(local).section {
+        None => text,
+        Some(section) => section.put_into(&text),
+    }
+}
+
 /// A text, and the section that was in it.
-struct Sectioned<'t> {
-    text: String,
+pub struct Sectioned<'t> {
+    pub text: String,
     section: Option<Section<'t>>,
 }
 
@@ -78,7 +87,7 @@ struct Section<'t> {
 }
 
 impl<'t> Sectioned<'t> {
-    fn of(text: &'t str) -> Self {
+    pub fn of(text: &'t str) -> Self {
         match Section::find(text) {
             None => Self {
                 text: text.to_owned(),

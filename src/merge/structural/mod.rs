@@ -12,7 +12,9 @@ use std::fmt;
 use self::body::BodyConflict;
 use self::fields::Frontmatters;
 pub use self::lines::{LineConflict, merge_lines};
+use super::model::{Answer, MergeError, MergeInput, Requests, SkillMergeModel};
 use crate::skill::frontmatter::{Parts, split};
+use crate::sync::{EngineSetting, MergeTexts};
 
 /// A place that both sides changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +38,43 @@ impl fmt::Display for Conflict {
             Self::NoBase => f.write_str("the text, with no common base known"),
         }
     }
+}
+
+/// The engine that needs no network.
+pub struct Structural;
+
+impl SkillMergeModel for Structural {
+    fn merge(
+        &self,
+        input: &MergeInput,
+        _: &[Conflict],
+        _: &Requests,
+    ) -> Result<Answer, MergeError> {
+        let MergeTexts {
+            base,
+            upstream,
+            local,
+        } = &input.texts;
+        let text =
+            merge_documents(base.as_deref(), upstream, local).map_err(MergeError::Conflict)?;
+        Ok(Answer {
+            text,
+            summary: "the changes of both sides were put together".into(),
+            engine: EngineSetting::Structural.as_str(),
+        })
+    }
+}
+
+/// A text without the section of what the agent has learned, which is never merged.
+#[must_use]
+pub fn without_section(text: &str) -> String {
+    body::Sectioned::of(text).text
+}
+
+/// A merged text with the section of the local side, and no other.
+#[must_use]
+pub fn with_section_of(text: &str, local: &str) -> String {
+    body::with_section_of(text, local)
 }
 
 /// Merges three texts of a SKILL.md; without a base, two.

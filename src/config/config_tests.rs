@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::agent_toml::AGENT_TOML;
 use super::*;
 
 fn resolve(toml: Option<&str>, flags: Overrides, environment: &[(&str, &str)]) -> Settings {

@@ -1,11 +1,13 @@
 //! Settings: flag > environment > `agent.toml` > default (contract §2).
 
+mod agent_toml;
+mod model;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-
+use self::agent_toml::AgentToml;
+pub use self::model::ModelChoice;
 use crate::skill::{DeviceType, ToolCatalog};
 use crate::store::{Bounded, read_followed};
 use crate::sync::EngineSetting;
@@ -13,7 +15,6 @@ use crate::sync::EngineSetting;
 const CONFIG_DIR: &str = "/userdata/agent";
 const BUNDLED_DIR: &str = "/oem/usr/share/aiden/skills";
 const TOOLS_FILE: &str = "/oem/usr/share/aiden/tools.json";
-const AGENT_TOML: &str = "agent.toml";
 /// Larger than any `agent.toml` or tools file.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
@@ -45,6 +46,8 @@ pub struct Settings {
     pub tools_file: Option<PathBuf>,
     /// The merge engine.
     pub engine: EngineSetting,
+    /// The model that merges.
+    pub model: ModelChoice,
     /// Problems with a single value, which counts as unset.
     pub warnings: Vec<String>,
     /// Why `agent.toml` was not used, or not all of it.
@@ -67,6 +70,7 @@ impl Settings {
         let device_in_file = file.text(&["device", "device_type"]);
         let engine_in_file = file.text(&["skills", "merge", "engine"]);
         let tools_in_file = file.text(&["skills", "tools_file"]);
+        let model = ModelChoice::read(&mut file);
         let bundled_dir = flags
             .bundled_dir
             .or_else(|| environment("AIDEN_BUNDLED_SKILLS_DIR").map(PathBuf::from))
@@ -91,6 +95,7 @@ impl Settings {
             device_type,
             tools_file,
             engine: engine.unwrap_or_default(),
+            model,
             warnings,
             broken: file.broken,
         }
@@ -136,84 +141,6 @@ where
             None
         }
     }
-}
-
-/// The agent's own file; only a few keys concern this program.
-struct AgentToml {
-    text: String,
-    shown: String,
-    broken: Vec<String>,
-}
-
-impl AgentToml {
-    fn read(config_dir: &Path) -> Self {
-        let path = config_dir.join(AGENT_TOML);
-        let mut file = Self {
-            text: String::new(),
-            shown: path.display().to_string(),
-            broken: Vec::new(),
-        };
-        let text = match read_small(&path) {
-            Ok(None) => return file,
-            Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".into()),
-            Err(e) => Err(e),
-        };
-        let parsed = text.and_then(|text| match DeTable::parse(&text) {
-            Ok(_) => Ok(text),
-            Err(e) => Err(match e.span() {
-                Some(span) => format!("line {}: {}", line_of(&text, span.start), e.message()),
-                None => e.message().to_owned(),
-            }),
-        });
-        match parsed {
-            Ok(text) => file.text = text,
-            Err(reason) => file
-                .broken
-                .push(format!("{} can't be used: {reason}", file.shown)),
-        }
-        file
-    }
-
-    /// A text at a path of keys, and where it stands.
-    fn text(&mut self, keys: &[&str]) -> Option<(String, String)> {
-        let parsed = DeTable::parse(&self.text).ok()?;
-        let mut table = parsed.get_ref();
-        let (last, above) = keys.split_last()?;
-        for key in above {
-            let value = table.get(*key)?;
-            match value.get_ref() {
-                DeValue::Table(inner) => table = inner,
-                _ => {
-                    let problem = self.wrong(value, key, "a table");
-                    self.broken.push(problem);
-                    return None;
-                }
-            }
-        }
-        let value = table.get(*last)?;
-        match value.get_ref() {
-            DeValue::String(text) => {
-                let line = line_of(&self.text, value.span().start);
-                let origin = format!("{}, line {line}, {}", self.shown, keys.join("."));
-                Some((text.clone().into_owned(), origin))
-            }
-            _ => {
-                let problem = self.wrong(value, &keys.join("."), "a text in quotes");
-                self.broken.push(problem);
-                None
-            }
-        }
-    }
-
-    fn wrong(&self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) -> String {
-        let line = line_of(&self.text, value.span().start);
-        format!("{}, line {line}: {key} must be {wanted}", self.shown)
-    }
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().iter().take(offset);
-    before.filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// Reads a configuration file; `None` if it is missing. It is not ours, so it may be a link.

@@ -1,0 +1,148 @@
+//! `aiden-skills merge`.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::args::MergeArgs;
+use super::output::Tone;
+use super::{Context, Exit, sync};
+use crate::merge::llm::Llm;
+use crate::merge::{
+    Auto, Engine, Event, MergeOptions, MergeReport, NoModel, Stop, Wanted, merge_bundled_skills,
+};
+use crate::skill::ToolCatalog;
+
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+pub(super) fn run(context: &Context, args: &MergeArgs) -> Exit {
+    let tools = match context.settings.tools() {
+        Ok(tools) => tools,
+        Err(e) => return context.fail(&e),
+    };
+    let options = MergeOptions {
+        sync: context.options.clone(),
+        engine: engine(context, tools.clone()),
+        tools,
+        max_attempts: context.settings.model.max_attempts,
+        minute: Duration::from_secs(60),
+        on_applied: None,
+    };
+    let stop = Stop::default();
+    if let Err(e) = stop_at_signals(&stop) {
+        log::warn!("signals can't be caught ({e}): a stop does not wait for a merge");
+    }
+    let wanted = Wanted {
+        names: args.names.clone(),
+        retry_failed: args.retry_failed,
+    };
+    let progress = Progress::new(context);
+    let merged = merge_bundled_skills(&options, &wanted, &stop, &mut |event| progress.show(event));
+    progress.clear();
+    match merged {
+        Ok(report) => tell(context, &wanted, &report),
+        Err(e) => context.fail_sync(&e),
+    }
+}
+
+/// The engine of the settings.
+fn engine(context: &Context, tools: Option<ToolCatalog>) -> Engine {
+    let settings = &context.settings;
+    let model = settings
+        .model
+        .settings(&|name| std::env::var_os(name))
+        .and_then(|model| Llm::new(model).map_err(NoModel))
+        .map(|model| Arc::new(model) as Engine);
+    Arc::new(Auto::new(settings.engine, model, tools))
+}
+
+/// Asks to stop at the first signal; the second one ends the program.
+fn stop_at_signals(stop: &Stop) -> std::io::Result<()> {
+    let caught = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&caught))?;
+        signal_hook::flag::register(signal, Arc::clone(&caught))?;
+    }
+    let stop = stop.clone();
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            while !caught.load(Ordering::Relaxed) {
+                thread::sleep(SIGNAL_INTERVAL);
+            }
+            stop.stop();
+        })?;
+    Ok(())
+}
+
+/// A line on a terminal that says what is waited for.
+struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    fn new(context: &Context) -> Self {
+        Self {
+            shown: std::io::stderr().is_terminal() && !context.output.is_quiet(),
+        }
+    }
+
+    fn show(&self, event: &Event) {
+        if let Event::Started { name, number, of } = event
+            && self.shown
+        {
+            let _ = write!(
+                std::io::stderr(),
+                "\r\x1b[Kmerging {name} ({number} of {of}) …"
+            );
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// The seed's §17 sentences.
+fn tell(context: &Context, wanted: &Wanted, report: &MergeReport) -> Exit {
+    let output = &context.output;
+    sync::tell(output, &report.sync, context.options.engine);
+    for failed in &report.merge_failed {
+        let line = format!(
+            "{} merge failed, continuing with user old version. ({})",
+            failed.name, failed.error
+        );
+        output.say(Tone::Attention, &line);
+    }
+    let unknown: Vec<&String> = wanted
+        .names
+        .iter()
+        .filter(|name| !report.sync.names().any(|known| known == **name))
+        .filter(|name| {
+            !report
+                .merge_failed
+                .iter()
+                .any(|failed| failed.name == **name)
+        })
+        .collect();
+    for name in &unknown {
+        log::error!("there is no skill {name:?} in bundle or ledger");
+    }
+    for name in &wanted.names {
+        if report.sync.needs_nothing(name) {
+            output.say(Tone::Plain, &format!("{name} has nothing to merge."));
+        }
+    }
+    output.document(report);
+    if !unknown.is_empty() && unknown.len() == wanted.names.len() {
+        return Exit::Nothing;
+    }
+    let configured = context.settings.warnings.is_empty();
+    Exit::whole(configured && report.sync.is_whole() && unknown.is_empty())
+}

@@ -1,0 +1,137 @@
+//! Merging by a language model (seeds §10 and §11), over the wire formats of OpenAI and Anthropic.
+
+mod answer;
+mod http;
+mod prompt;
+mod settings;
+mod wire;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use self::http::{Http, HttpError, Reply};
+use self::prompt::Prompt;
+pub use self::settings::{ModelSettings, Provider, Secret};
+use self::wire::Content;
+use super::model::{Answer, MergeError, MergeInput, Requests, SkillMergeModel};
+use super::structural::{self, Conflict};
+
+/// Statuses with which servers refuse a way of asking that they don't know.
+const NOT_SUPPORTED: [u16; 5] = [400, 404, 415, 422, 501];
+
+/// A language model.
+pub struct Llm {
+    settings: ModelSettings,
+    http: Http,
+    /// The way of asking that the server is known to take; counts in those of the provider.
+    way: AtomicUsize,
+}
+
+impl Llm {
+    /// The model of these settings.
+    ///
+    /// # Errors
+    /// When the certificates that it is to trust can't be read.
+    pub fn new(settings: ModelSettings) -> Result<Self, String> {
+        let http = Http::new(settings.timeout, settings.ca_file.as_deref())?;
+        Ok(Self {
+            settings,
+            http,
+            way: AtomicUsize::new(0),
+        })
+    }
+
+    /// Asks in the first way that the server takes.
+    fn ask(&self, prompt: &Prompt, requests: &Requests) -> Result<Content, MergeError> {
+        let wire = self.settings.provider.wire();
+        let ways = self.settings.provider.ways();
+        let mut way = self.way.load(Ordering::Relaxed).min(ways.len() - 1);
+        loop {
+            let request = wire.request(&self.settings, prompt, ways[way]);
+            let reply = self.send(&request, requests)?;
+            if NOT_SUPPORTED.contains(&reply.status) && way + 1 < ways.len() && requests.are_left()
+            {
+                way += 1;
+                continue;
+            }
+            if !(200..300).contains(&reply.status) {
+                return Err(MergeError::NoAnswer(self.refusal(reply.status)));
+            }
+            self.way.store(way, Ordering::Relaxed);
+            return wire.content(&reply.body).ok_or_else(|| {
+                MergeError::NoAnswer(format!("{} did not reply as a model does", self.server()))
+            });
+        }
+    }
+
+    fn send(&self, request: &http::Request, requests: &Requests) -> Result<Reply, MergeError> {
+        let sent = self.http.post(request);
+        if !sent.as_ref().is_err_and(|e| !e.reached_server) {
+            requests.count();
+        }
+        sent.map_err(|e| match e {
+            HttpError {
+                is_too_large: true, ..
+            } => MergeError::BadAnswer(e.reason),
+            HttpError { reason, .. } => MergeError::NoAnswer(format!("{} {reason}", self.server())),
+        })
+    }
+
+    fn refusal(&self, status: u16) -> String {
+        let advice = match status {
+            401 | 403 => ": check the API key",
+            404 => ": check base_url and model",
+            429 => ": it is asked too often",
+            _ => "",
+        };
+        format!(
+            "{} answered with HTTP status {status}{advice}",
+            self.server()
+        )
+    }
+
+    fn server(&self) -> String {
+        format!("the model's server {}", self.settings.host())
+    }
+}
+
+impl SkillMergeModel for Llm {
+    fn merge(
+        &self,
+        input: &MergeInput,
+        conflicts: &[Conflict],
+        requests: &Requests,
+    ) -> Result<Answer, MergeError> {
+        if !requests.are_left() {
+            let made = requests.made();
+            let reason = format!(
+                "no more requests are made for these texts before the next start ({made} were)"
+            );
+            return Err(MergeError::NoAnswer(reason));
+        }
+        let prompt = Prompt::of(input, conflicts, &self.settings)?;
+        let content = self.ask(&prompt, requests)?;
+        if content.is_refused {
+            return Err(MergeError::Refused);
+        }
+        if content.is_cut_off {
+            let reason = format!("was cut off at {} tokens", prompt.room);
+            return Err(MergeError::BadAnswer(reason));
+        }
+        let (text, summary) = answer::parse(&content.text)?;
+        let text = structural::with_section_of(&text, &input.texts.local);
+        for (whose, original) in [
+            ("the firmware's text", Some(&input.texts.upstream)),
+            ("the user's text", Some(&input.texts.local)),
+            ("the text before both changes", input.texts.base.as_ref()),
+        ] {
+            if original.is_some_and(|original| original.trim() == text.trim()) {
+                return Err(MergeError::BadAnswer(format!("is {whose} as it was")));
+            }
+        }
+        Ok(Answer {
+            text,
+            summary,
+            engine: "llm",
+        })
+    }
+}
