@@ -112,7 +112,13 @@ impl Progress {
 /// The seed's §17 sentences.
 fn tell(context: &Context, wanted: &Wanted, report: &MergeReport) -> Exit {
     let output = &context.output;
-    sync::tell(output, &report.sync, context.options.engine);
+    let has_nothing_else = report.sync.merged.is_empty() && report.merge_failed.is_empty();
+    sync::tell(
+        output,
+        &report.sync,
+        context.options.engine,
+        has_nothing_else,
+    );
     for failed in &report.merge_failed {
         let line = format!(
             "{} merge failed, continuing with user old version. ({})",

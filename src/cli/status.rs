@@ -110,7 +110,7 @@ fn outlook(merge: &MergeOutlook) -> String {
         "can be done without a model; 'diff --preview' shows it".into()
     } else {
         format!(
-            "needs a model: both sides changed {}",
+            "can't be done without a model: {}",
             merge.conflicts.join(", ")
         )
     }

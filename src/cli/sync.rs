@@ -12,7 +12,12 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
     };
     match sync_bundled_skills(&options) {
         Ok(report) => {
-            tell(&context.output, &report, options.engine);
+            tell(
+                &context.output,
+                &report,
+                options.engine,
+                report.merged.is_empty(),
+            );
             context.output.document(&report);
             let settings = &context.settings;
             let configured = settings.warnings.is_empty() && settings.broken.is_empty();
@@ -22,8 +27,13 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Exit {
     }
 }
 
-/// The seed's §17 sentences where it gives one.
-pub(super) fn tell(output: &Output, report: &SkillSyncReport, engine: EngineSetting) {
+/// The seed's §17 sentences where it gives one; `has_nothing_else` if no other fact follows.
+pub(super) fn tell(
+    output: &Output,
+    report: &SkillSyncReport,
+    engine: EngineSetting,
+    has_nothing_else: bool,
+) {
     for problem in &report.problems {
         log::warn!("{problem}");
     }
@@ -46,7 +56,7 @@ pub(super) fn tell(output: &Output, report: &SkillSyncReport, engine: EngineSett
             Tone::Good,
             &format!("Synced {synced} built-in skill{plural}."),
         );
-    } else if report.is_whole() && report.merge_needed.is_empty() {
+    } else if has_nothing_else && report.is_whole() && report.merge_needed.is_empty() {
         output.say(Tone::Good, "All built-in skills are up to date.");
     }
     if output.is_verbose() {

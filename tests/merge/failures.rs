@@ -291,6 +291,8 @@ fn an_input_given_back_is_no_merge() {
 #[test]
 fn a_merged_text_that_is_not_valid_is_never_applied() {
     let long = "x".repeat(33_000);
+    let too_large = both("foo").len() - "Third, act gently.".len() + long.len();
+    let too_large = format!("is too large ({too_large} bytes > 32768 bytes)");
     for (changes, error) in [
         (
             vec![("name: foo", "name: bar")],
@@ -308,10 +310,7 @@ fn a_merged_text_that_is_not_valid_is_never_applied() {
             vec![("---\n\n", "allowed_tools: [root]\n---\n\n")],
             "allows the tool \"root\", which neither side does",
         ),
-        (
-            vec![("Third, act gently.", &long)],
-            "is too large (33157 bytes > 32768 bytes)",
-        ),
+        (vec![("Third, act gently.", &long)], &too_large),
     ] {
         assert_reply_fails(
             merged_with(&changes),

@@ -252,7 +252,7 @@ fn the_models_own_limits_bound_the_room() {
     let toml = std::fs::read_to_string(&path).unwrap();
     common::write(
         &path,
-        toml.replace("[model]\n", "[model]\ncontext_window = 600\n"),
+        toml.replace("[model]\n", "[model]\ncontext_window = 300\n"),
     );
     let report = merge(&board, &[]).expect(0).json();
     let error = "these texts are too long for the model's context window or output limit";

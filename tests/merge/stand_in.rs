@@ -124,6 +124,9 @@ pub fn configure(board: &Board, kind: &str, url: &str, more: &str) {
 
 fn serve(stream: TcpStream, shared: &Mutex<State>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
+    if is_asked_to_connect(&mut reader) {
+        let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+    }
     let Some(request) = read(&mut reader) else {
         return;
     };
@@ -139,6 +142,20 @@ fn serve(stream: TcpStream, shared: &Mutex<State>) {
         // Whoever asked may be gone.
         let _ = answer(stream, &reply);
     }
+}
+
+/// Whether this is taken for a proxy; what it is asked to connect to, it is itself.
+fn is_asked_to_connect(reader: &mut BufReader<TcpStream>) -> bool {
+    let is_connect = reader
+        .fill_buf()
+        .is_ok_and(|start| start.starts_with(b"CONNECT "));
+    while is_connect {
+        let mut line = String::new();
+        if reader.read_line(&mut line).is_err() || line.trim_end().is_empty() {
+            break;
+        }
+    }
+    is_connect
 }
 
 fn read(reader: &mut impl BufRead) -> Option<Request> {
