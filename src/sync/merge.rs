@@ -251,11 +251,14 @@ impl Conclude<'_> {
             Ok(None) => return self.record(&settled, MergeFailure::lasting(self.what_changed())),
             Err(reason) => return self.record(&settled, MergeFailure::transient(reason)),
         };
-        let is_alone = plan.actions.len() == 1;
+        let before = settled.ledger.records.get(&self.job.name).cloned();
+        let files = |record: Option<&Record>| record.and_then(|record| record.files.clone());
+        let is_alone =
+            plan.actions.len() == 1 && files(plan.record.as_ref()) == files(before.as_ref());
         let planned = Planned {
             plan,
             bundled: Some(bundled),
-            before: settled.ledger.records.get(&self.job.name).cloned(),
+            before,
             merged: Some(text.as_bytes().to_vec()),
         };
         let flush = if is_alone {

@@ -15,11 +15,14 @@ mod calls;
 mod errors;
 mod firmware;
 mod full_disk;
+mod merges;
 mod moments;
 mod operations;
 mod order;
 mod rules;
 mod rules_tests;
 mod settling;
+#[path = "../merge/stand_in.rs"]
+mod stand_in;
 mod trace;
 mod tracer;

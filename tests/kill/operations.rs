@@ -268,3 +268,66 @@ pub fn rebuilt_from_the_bases() -> Operation {
         )
     }
 }
+
+/// The user had a skill of this name before, with more in it than the firmware's; a file of the firmware's comes with it.
+pub fn merge() -> Operation {
+    Operation {
+        arguments: &["--engine", "structural", "merge"],
+        ..Operation::sync(
+            |workshop| {
+                let board = seeded(workshop);
+                let text = String::from_utf8(workshop.firmware(2).text("delta").to_vec()).unwrap();
+                fs::create_dir(board.library().join("delta")).unwrap();
+                fs::write(board.library().join("delta/SKILL.md"), text + "\nMore.\n").unwrap();
+                board.run(2, &["sync"]).expect(0);
+                board
+            },
+            2,
+        )
+    }
+}
+
+/// Nothing but the frontmatter was edited, so it can be merged without a model. Nothing else changes: each file and directory of the batch is flushed by itself, rather than that
+/// everybody's data is waited for.
+pub fn merge_of_a_text() -> Operation {
+    Operation {
+        arguments: &["--engine", "structural", "merge"],
+        flushes: 17,
+        ..Operation::sync(
+            |workshop| {
+                let board = edited_in_its_frontmatter(workshop);
+                board.run(2, &["sync"]).expect(0);
+                board
+            },
+            2,
+        )
+    }
+}
+
+/// Only the ledger is written.
+pub fn failed_merge() -> Operation {
+    Operation {
+        arguments: &["--engine", "structural", "merge"],
+        flushes: 2,
+        ..Operation::sync(
+            |workshop| {
+                let board = seeded(workshop);
+                let edit = common::edited("alpha");
+                fs::write(board.library().join("alpha/SKILL.md"), edit).unwrap();
+                board.run(1, &["sync"]).expect(0);
+                board.run(2, &["sync"]).expect(0);
+                board
+            },
+            2,
+        )
+    }
+}
+
+fn edited_in_its_frontmatter(workshop: &Workshop) -> Board<'_> {
+    let board = seeded(workshop);
+    let text = String::from_utf8(workshop.firmware(1).text("alpha").to_vec()).unwrap();
+    let edit = text.replacen("---\n", "---\nsource: me\n", 1);
+    fs::write(board.library().join("alpha/SKILL.md"), edit).unwrap();
+    board.run(1, &["sync"]).expect(0);
+    board
+}

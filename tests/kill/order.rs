@@ -74,6 +74,13 @@ fn an_adoption_reaches_flash_in_order() {
 }
 
 #[test]
+fn a_merge_reaches_flash_in_order() {
+    assert_in_order(&operations::merge_of_a_text());
+    assert_in_order(&operations::merge());
+    assert_in_order(&operations::failed_merge());
+}
+
+#[test]
 fn a_repair_reaches_flash_in_order() {
     assert_in_order(&operations::repair());
 }

@@ -1,5 +1,7 @@
 //! A model's server that answers as it is told.
 
+#![allow(dead_code)]
+
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -149,11 +151,9 @@ fn is_asked_to_connect(reader: &mut BufReader<TcpStream>) -> bool {
     let is_connect = reader
         .fill_buf()
         .is_ok_and(|start| start.starts_with(b"CONNECT "));
-    while is_connect {
-        let mut line = String::new();
-        if reader.read_line(&mut line).is_err() || line.trim_end().is_empty() {
-            break;
-        }
+    if is_connect {
+        let lines = reader.lines().map_while(Result::ok);
+        lines.take_while(|line| !line.is_empty()).for_each(drop);
     }
     is_connect
 }

@@ -182,7 +182,6 @@ impl Item {
             plain.clone()
         } else {
             // JSON's quoting is YAML's.
-            Value::String(plain.clone());
             serde_json::to_string(plain).unwrap_or_default()
         }
     }
