@@ -99,7 +99,7 @@ impl MergeReport {
     fn note(&mut self, event: Event) {
         let name = match &event {
             Event::Started { .. } => return,
-            Event::Applied(merged) => &merged.name,
+            Event::Applied { merged, .. } => &merged.name,
             Event::Failed(failed) => &failed.name,
             Event::NotNeeded(name) | Event::Error { name, .. } => name,
         };
@@ -108,7 +108,10 @@ impl MergeReport {
         sync.merge_skipped.retain(|skipped| skipped.name != *name);
         match event {
             Event::Started { .. } => {}
-            Event::Applied(merged) => sync.merged.push(merged),
+            Event::Applied { merged, problem } => {
+                sync.merged.push(merged);
+                sync.problems.extend(problem);
+            }
             Event::Failed(failed) => self.merge_failed.push(failed),
             Event::NotNeeded(name) => sync.unchanged.push(name),
             Event::Error { name, reason } => sync.failed.push(Failed {

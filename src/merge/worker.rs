@@ -60,7 +60,12 @@ pub enum Event {
         of: usize,
     },
     /// The library has a merged text: reload before the next run.
-    Applied(Merged),
+    Applied {
+        /// How.
+        merged: Merged,
+        /// What could not be done beside it.
+        problem: Option<String>,
+    },
     /// The library is as it was.
     Failed(MergeFailed),
     /// The skill needs no merge any more.
@@ -113,7 +118,7 @@ impl Merger {
                 of: names.len(),
             });
             let event = self.merge_one(filesystem, bundle, name, retry);
-            if let (Ok(Event::Applied(merged)), Some(on_applied)) =
+            if let (Ok(Event::Applied { merged, .. }), Some(on_applied)) =
                 (&event, &self.options.on_applied)
             {
                 on_applied(merged);
@@ -187,18 +192,17 @@ impl Merger {
             Err(failure) => Conclusion::Failed(failure),
         };
         Ok(match self.conclude(filesystem, bundle, &job, conclusion)? {
-            Concluded::Applied => {
+            Concluded::Applied { problem } => {
                 let answer = answer.ok();
-                Event::Applied(Merged {
+                let engine = answer.as_ref().map_or("", |answer| answer.engine);
+                let merged = Merged {
                     name: job.name,
                     mode: Some(job.mode),
-                    engine: answer
-                        .as_ref()
-                        .map_or("", |answer| answer.engine)
-                        .to_owned(),
+                    engine: engine.to_owned(),
                     merge_key: job.merge_key,
                     summary: answer.map(|answer| answer.summary).unwrap_or_default(),
-                })
+                };
+                Event::Applied { merged, problem }
             }
             Concluded::Failed(failure) => Event::Failed(failed(&job, sync.engine, failure)),
             Concluded::Superseded => not_needed(),

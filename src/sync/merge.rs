@@ -94,7 +94,10 @@ pub enum Conclusion<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Concluded {
     /// The library has the merged text.
-    Applied,
+    Applied {
+        /// What could not be done beside it.
+        problem: Option<String>,
+    },
     /// The library is as it was, and the ledger says why.
     Failed(MergeFailure),
     /// Another process has applied this merge meanwhile.
@@ -118,6 +121,10 @@ pub fn pending_merge(
     let (job, failed_before) = match outcome {
         Some(Outcome::MergeNeeded(job)) => (job, None),
         Some(Outcome::MergeSkipped { job, error }) => (job, Some(error)),
+        Some(Outcome::Failed(reason)) => {
+            let name = name.to_owned();
+            return Err(SyncError::Skill { name, reason });
+        }
         _ => return Ok(None),
     };
     let texts = read_texts(filesystem, bundle, &job);
@@ -267,9 +274,13 @@ impl Conclude<'_> {
             Flush::Filesystem
         };
         match self.apply(&settled, planned, flush)? {
-            None => Ok(Concluded::Applied),
+            None => Ok(Concluded::Applied { problem: None }),
             Some(reason) => {
                 let settled = self.settle()?;
+                if self.is_superseded(&settled) {
+                    let problem = Some(format!("{}: {reason}", self.job.name));
+                    return Ok(Concluded::Applied { problem });
+                }
                 let changed = self.local_hash() != Some(self.job.local_hash);
                 let failure = if changed {
                     MergeFailure::lasting(LOCAL_CHANGED)
@@ -327,7 +338,10 @@ impl Conclude<'_> {
                 before,
                 merged: None,
             };
-            self.apply(settled, planned, Flush::Files)?;
+            if let Some(reason) = self.apply(settled, planned, Flush::Files)? {
+                let name = self.job.name.clone();
+                return Err(SyncError::Skill { name, reason });
+            }
         }
         Ok(Concluded::Failed(failure))
     }

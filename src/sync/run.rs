@@ -73,6 +73,14 @@ pub enum SyncError {
         /// What it is.
         what: String,
     },
+    /// Something stands in the way of one skill.
+    #[error("{name}: {reason}")]
+    Skill {
+        /// The skill.
+        name: String,
+        /// What, and what to do about it.
+        reason: String,
+    },
     /// The lock.
     #[error(transparent)]
     Lock(#[from] LockError),

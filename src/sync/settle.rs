@@ -73,7 +73,7 @@ impl Settlement {
                     pending,
                     origin: record.origin_hash,
                 };
-                if settlement.settle_text(&mut text, &written, upstream) {
+                if settlement.settle_text(&mut text, &written, upstream)? {
                     written.insert(text_path());
                 }
             }
@@ -120,16 +120,17 @@ impl Settlement {
         text: &mut TextIntent<'_>,
         written: &BTreeSet<RelPath>,
         upstream: &dyn Fn(&str) -> Option<Hash>,
-    ) -> bool {
+    ) -> Result<bool, StoreError> {
         let Some(intent) = text.pending.paths.get(&text_path()) else {
-            return false;
+            return Ok(false);
         };
         let base = base_path(text.skill);
         let base_now = text.hash(&base);
         let mut came = written.contains(&text_path());
         if !came && let Some(key) = &text.pending.merge_key {
-            came = base_now.is_some() && base_now == intent.upstream_hash;
-            if !came && let Some(local) = text.can_finish(intent, upstream) {
+            if !text.is_untouched()? {
+                came = base_now.is_some() && base_now == intent.upstream_hash;
+            } else if let Some(local) = text.can_finish(intent, upstream) {
                 self.texts_to_place.push((library_path(text.skill), local));
                 self.finished.push(Merged {
                     name: text.skill.to_string(),
@@ -160,7 +161,7 @@ impl Settlement {
         } else if base_now.is_some() && base_is_wrong {
             self.bases_to_remove.push(base);
         }
-        came
+        Ok(came)
     }
 
     /// Makes it durable: names that were seen are flushed before the ledger relies on them, and the
@@ -273,6 +274,14 @@ impl TextIntent<'_> {
     fn hash(&mut self, path: &RelPath) -> Option<Hash> {
         let state = self.hasher.hash(self.filesystem, path).ok().flatten();
         state.map(|state| state.hash)
+    }
+
+    /// Whether the text is still the one that was to be merged, and the merged one is still staged. The base may be in its
+    /// place all the same: it can reach the flash before its text.
+    fn is_untouched(&mut self) -> Result<bool, StoreError> {
+        let target = library_path(self.skill);
+        let now = self.hash(&target);
+        Ok(now.is_some() && now == self.pending.local_hash && is_staged(self.filesystem, &target)?)
     }
 
     /// A merge whose text is staged, whose inputs are all as they were: the local text, if so.

@@ -223,6 +223,8 @@ impl Undisturbed {
         let mut wrong = Vec::new();
         let recorded = |record: &Value, path: &str| -> Option<Value> {
             if path == "SKILL.md" {
+                // Nothing is known of a text that never was the firmware's.
+                record.get("origin_hash")?;
                 let gone = record["status"] == "deleted_by_user";
                 return Some(if gone {
                     Value::Null
@@ -298,7 +300,7 @@ fn judge_usage(now: &Tree, before: &Tree, after: &Tree, reported: bool) -> Optio
 
 /// Whether each file of a skill, its base, and each field of its record is as before or done: what an operation on
 /// several files may be cut into, if the record is true all the same. The base of a skill that the firmware does not have,
-/// or that the user deleted, may be gone: one that came before its text is removed.
+/// or has with another text, or that the user deleted, may be gone: one that came before its text is removed.
 fn is_mixed_of(name: &str, now: &Tree, of_before: &Tree, of_after: &Tree) -> bool {
     let trees = [of_before, of_after, now];
     let ((files, record), [before, after]) = (
@@ -309,8 +311,15 @@ fn is_mixed_of(name: &str, now: &Tree, of_before: &Tree, of_after: &Tree) -> boo
         .iter()
         .flat_map(|tree| tree.skill(name).0.into_keys())
         .collect();
-    let may_lack_base = record
-        .is_some_and(|record| record["stale"] == true || record["status"] == "deleted_by_user");
+    let base = format!("{BASES}{name}/SKILL.md");
+    let shipped = of_after
+        .get(&base)
+        .map(|node| Value::String(hash(&node.bytes)));
+    let may_lack_base = record.is_some_and(|record| {
+        record["stale"] == true
+            || record["status"] == "deleted_by_user"
+            || shipped.is_some_and(|shipped| shipped != record["origin_hash"])
+    });
     let files_are_mixed = paths
         .into_iter()
         .filter(|path| !path.ends_with('/'))
@@ -334,12 +343,22 @@ fn is_mixed_record(now: Option<&Value>, before: Option<&Value>, after: Option<&V
         .flat_map(|side| side.keys())
         .collect();
     let is_present = now.is_some() || before.is_none() || after.is_none();
+    // What a merge leaves that could not be applied for an error, and is tried again.
+    let failed = sides[0].is_some_and(|now| now.get("last_merge_transient") == Some(&true.into()));
+    let of_failure = |key: &&String| {
+        key.starts_with("last_failed_merge")
+            || key.starts_with("last_merge_")
+            || *key == "status" && sides[0].is_some_and(|now| now["status"] == "user_modified")
+    };
     is_present
-        && keys.into_iter().all(|key| {
-            let [now, before, after] = sides.map(|side| side?.get(key));
-            match key.as_str() {
-                "files" => is_mixed_record(now, before, after),
-                _ => now == before || now == after,
-            }
-        })
+        && keys
+            .into_iter()
+            .filter(|key| !(failed && of_failure(key)))
+            .all(|key| {
+                let [now, before, after] = sides.map(|side| side?.get(key));
+                match key.as_str() {
+                    "files" => is_mixed_record(now, before, after),
+                    _ => now == before || now == after,
+                }
+            })
 }

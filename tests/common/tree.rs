@@ -13,8 +13,9 @@ pub const LIBRARY: &str = "skills/";
 pub const LEDGER: &str = "skill-state/.bundled_manifest.json";
 pub const USAGE: &str = "skill-state/usage.json";
 pub const BASES: &str = "skill-state/bases/";
-const TIMES: [&str; 4] = [
+const TIMES: [&str; 5] = [
     "updated_at",
+    "last_merged_at",
     "last_synced_at",
     "last_merge_failed_at",
     "state_changed_at",

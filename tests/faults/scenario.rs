@@ -1,5 +1,13 @@
 //! The operations that are interrupted, the state each starts from, and how each goes undisturbed.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use aiden_skills::merge::structural::Conflict;
+use aiden_skills::merge::{
+    Answer, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop, Wanted,
+    merge_tree,
+};
 use aiden_skills::store::Filesystem;
 use aiden_skills::sync::ledger::LedgerState;
 use aiden_skills::sync::{Bundle, BundleState, Reset, reset_tree, sync_tree};
@@ -118,6 +126,47 @@ fn reset(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, Str
     }
 }
 
+/// What a model would answer.
+struct Both;
+
+impl SkillMergeModel for Both {
+    fn merge(
+        &self,
+        input: &MergeInput,
+        _: &[Conflict],
+        _: &Requests,
+    ) -> Result<Answer, MergeError> {
+        match input.job.name.as_str() {
+            "alpha" | "fresh" => Ok(Answer {
+                text: text(&input.job.name, "Mine, and new."),
+                summary: "Both.".into(),
+                engine: "llm",
+            }),
+            _ => Err(MergeError::Refused),
+        }
+    }
+}
+
+fn merge(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, String> {
+    let merge = MergeOptions {
+        sync: options(),
+        engine: Arc::new(Both),
+        tools: None,
+        max_attempts: 5,
+        minute: Duration::ZERO,
+        on_applied: None,
+    };
+    let (wanted, stop, bundle) = (Wanted::default(), Stop::default(), firmwares.open_newer());
+    match merge_tree(filesystem, &bundle, &merge, &wanted, &stop, &mut |_| {}) {
+        Ok(report) => {
+            // A refusal is reported as done; what could not be written is tried again.
+            let is_done = report.merge_failed.iter().all(|failed| !failed.transient);
+            Ok(report.sync.is_whole() && is_done)
+        }
+        Err(e) => Err(e.to_string()),
+    }
+}
+
 /// The user brings a file of the newer firmware by hand.
 fn bring(board: &Board, firmwares: &Firmwares, file: &str) {
     let newer = Simulated::new(firmwares.newer.clone());
@@ -215,6 +264,37 @@ pub fn scenarios() -> Vec<Scenario> {
             },
             None,
             update,
+        ),
+        scenario(
+            "merge",
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write("skills/alpha/SKILL.md", &text("alpha", "Mine."));
+                board.sync(&firmwares.newer).unwrap();
+            },
+            None,
+            merge,
+        ),
+        scenario(
+            "merge without a base",
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write("skills/fresh/SKILL.md", &text("fresh", "Mine."));
+                board.write("skills/fresh/references/own.md", "own");
+                board.sync(&firmwares.newer).unwrap();
+            },
+            None,
+            merge,
+        ),
+        scenario(
+            "merge that fails",
+            |board, firmwares| {
+                used(board, firmwares);
+                board.write("skills/deleted/SKILL.md", &text("deleted", "Mine again."));
+                board.sync(&firmwares.newer).unwrap();
+            },
+            None,
+            merge,
         ),
         scenario("reset", used, None, reset),
         scenario(

@@ -231,7 +231,7 @@ fn want_of_an_answer_is_tried_again_until_there_is_one() {
     let events = run_with_retries(&board, options, &Stop::default());
     let applied = events
         .iter()
-        .filter(|event| matches!(event, Event::Applied(_)))
+        .filter(|event| matches!(event, Event::Applied { .. }))
         .count();
     assert_eq!(applied, 2, "{events:#?}");
     assert_eq!(asked.load(Ordering::Relaxed), 6);

@@ -15,8 +15,8 @@ use self::wire::Content;
 use super::model::{Answer, MergeError, MergeInput, Requests, SkillMergeModel};
 use super::structural::{self, Conflict};
 
-/// Statuses with which servers refuse a way of asking that they don't know.
-const NOT_SUPPORTED: [u16; 5] = [400, 404, 415, 422, 501];
+/// Statuses with which servers refuse a way of asking that they do not know; llama.cpp says 500.
+const NOT_SUPPORTED: [u16; 6] = [400, 404, 415, 422, 500, 501];
 
 /// A language model.
 pub struct Llm {
