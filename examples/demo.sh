@@ -108,7 +108,7 @@ cp -r userdata edited
 chapter "A firmware update arrives in slot B"
 cp -r slot-a slot-b
 printf '\nSay which sources you could not open.\n' >>slot-b/research/SKILL.md
-printf '\nNumber the steps.\n' >>slot-b/planner/SKILL.md
+sed -i 's/^    - screenshot$/&\n    - press_key/; s/^Skip it for one obvious action.*/& Or for two./' slot-b/planner/SKILL.md
 printf '\nAsk again when the total changed.\n' >>slot-b/payment-confirm/references/merchant-checklist.md
 printf '\nUse the password manager of the device.\n' >>slot-b/app-login/SKILL.md
 mkdir slot-b/shopping-list
@@ -140,6 +140,19 @@ claim "the table names the skill to be merged" says "merge_needed"
 run 0 aiden-skills diff planner
 claim "the user's line is in the difference" says "+Never plan more than three steps ahead."
 run 0 aiden-skills diff planner --base
+
+chapter "Both sides changed planner: it is merged, without a model"
+cp -r userdata merging
+run 0 aiden-skills diff planner --preview
+claim "the firmware's tool would come" says "+    - press_key"
+run 0 aiden-skills merge
+claim "it is merged" says "planner background merge completed, built-in updates applied."
+claim "the firmware's changes are in it" has_line $library/planner/SKILL.md "    - press_key"
+claim "and so is the user's rule" has_line $library/planner/SKILL.md "Never plan more than three steps ahead"
+run 0 aiden-skills merge
+claim "there is nothing left to merge" says "All built-in skills are up to date."
+tell "  Let this not have happened:"
+rm -r userdata && mv merging userdata
 
 chapter "Slot B does not start; the board falls back to slot A"
 export AIDEN_BUNDLED_SKILLS_DIR=slot-a

@@ -7,12 +7,19 @@
     clippy::panic
 )]
 
+#[path = "common/histories.rs"]
+mod histories;
+#[path = "tools/mod.rs"]
+mod tools;
+
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use aiden_skills::merge::structural::merge_lines;
+use aiden_skills::skill::frontmatter::split;
+use fastrand::Rng;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
@@ -152,4 +159,38 @@ fn what_git_merges_cleanly_is_merged_to_the_same_bytes() {
     );
     assert!(clean.get() > CASES as usize / 4, "hardly any case is clean");
     assert!(more.get() > 0, "neighbouring changes are settled");
+}
+
+/// The bodies of the skills of real releases, edited a few times.
+#[test]
+fn what_git_merges_cleanly_of_real_skills_is_merged_to_the_same_bytes() {
+    let place = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
+    let release = |version: &str| tools::fetched(&format!("openclaw/{version}/skills"));
+    let mut rng = Rng::with_seed(3);
+    let (mut clean, mut more, mut all) = (0, 0, 0);
+    for history in histories::histories(release) {
+        for _ in 0..30 {
+            let mut local = history.base.clone();
+            for _ in 0..rng.usize(1..5) {
+                let edit = histories::Edit::ALL[rng.usize(..3)];
+                local = edit.apply(&local, &mut rng).unwrap_or(local);
+            }
+            let body = |text: &str| split(text).unwrap().body.to_owned();
+            let [base, upstream, local] =
+                [&history.base, &history.upstream, &local].map(|text| body(text));
+            let ours = merge_lines(&base, &upstream, &local).ok();
+            all += 1;
+            match git(place.path(), &base, &upstream, &local) {
+                Some(theirs) => {
+                    clean += 1;
+                    assert_eq!(ours, Some(theirs), "{}", history.name);
+                }
+                None => more += usize::from(ours.is_some()),
+            }
+        }
+    }
+    println!("git merges {clean} of {all} cleanly; {more} of the others are settled too");
+    assert!(clean > 100 && more > 0);
 }

@@ -1,75 +1,76 @@
 //! Unified diffs, as `diff -u` writes them and `patch` reads them.
 
-use std::fmt::{self, Write};
+use std::ops::Range;
 
-use imara_diff::{
-    Algorithm, Diff, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter,
-};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
+
+/// Lines around a change.
+const CONTEXT: usize = 3;
 
 /// The diff of two texts with the labels of its head; empty if they are the same.
 #[must_use]
 pub fn unified_diff(before: (&str, &str), after: (&str, &str)) -> String {
+    let [old, new] = [before.1, after.1].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut input = InternedInput::default();
-    input.update_before(before.1.split_inclusive('\n'));
-    input.update_after(after.1.split_inclusive('\n'));
+    input.update_before(old.iter().copied());
+    input.update_after(new.iter().copied());
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
-    if diff.count_additions() + diff.count_removals() == 0 {
-        return String::new();
+    let changes: Vec<Hunk> = diff.hunks().collect();
+    let near = |one: &Hunk, next: &Hunk| next.before.start <= one.before.end + 2 * CONTEXT as u32;
+    let hunks = changes
+        .chunk_by(near)
+        .map(|changes| hunk(&old, &new, changes));
+    let hunks: String = hunks.collect();
+    if hunks.is_empty() {
+        return hunks;
     }
-    let printer = Printer(&input.interner);
-    let hunks = diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input);
     format!("--- {}\n+++ {}\n{hunks}", before.0, after.0)
 }
 
-struct Printer<'t>(&'t Interner<&'t str>);
+/// Changes that are near each other, with the lines around them.
+fn hunk(old: &[&str], new: &[&str], changes: &[Hunk]) -> String {
+    let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+        return String::new();
+    };
+    let above = (first.before.start as usize).min(CONTEXT);
+    let below = (old.len() - last.before.end as usize).min(CONTEXT);
+    let around = |start: u32, end: u32| start as usize - above..end as usize + below;
+    let range = around(first.before.start, last.before.end);
+    let new_range = around(first.after.start, last.after.end);
+    let mut text = format!("@@ -{} +{} @@\n", shown(&range), shown(&new_range));
+    let mut at = range.start;
+    for change in changes {
+        let (removed, added) = (span(&change.before), span(&change.after));
+        write(&mut text, ' ', &old[at..removed.start]);
+        at = removed.end;
+        write(&mut text, '-', &old[removed]);
+        write(&mut text, '+', &new[added]);
+    }
+    write(&mut text, ' ', &old[at..range.end]);
+    text
+}
 
-impl Printer<'_> {
-    fn line(&self, f: &mut impl Write, sign: char, token: Token) -> fmt::Result {
-        let line = self.0[token];
-        write!(f, "{sign}{line}")?;
-        if !line.ends_with('\n') {
-            f.write_str("\n\\ No newline at end of file\n")?;
-        }
-        Ok(())
+/// Lines are counted from 1. An empty range stands behind a line, and a single one has no count.
+fn shown(range: &Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => format!("{}", range.start + 1),
+        len => format!("{},{len}", range.start + 1),
     }
 }
 
-impl UnifiedDiffPrinter for Printer<'_> {
-    fn display_header(
-        &self,
-        mut f: impl Write,
-        start_before: u32,
-        start_after: u32,
-        len_before: u32,
-        len_after: u32,
-    ) -> fmt::Result {
-        // An empty range stands behind a line, any other begins with one; and one line has no count.
-        let range = |start: u32, len: u32| match len {
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            len => format!("{},{len}", start + 1),
-        };
-        writeln!(
-            f,
-            "@@ -{} +{} @@",
-            range(start_before, len_before),
-            range(start_after, len_after)
-        )
-    }
+fn span(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
 
-    fn display_context_token(&self, mut f: impl Write, token: Token) -> fmt::Result {
-        self.line(&mut f, ' ', token)
-    }
-
-    fn display_hunk(&self, mut f: impl Write, before: &[Token], after: &[Token]) -> fmt::Result {
-        for token in before {
-            self.line(&mut f, '-', *token)?;
+fn write(text: &mut String, sign: char, lines: &[&str]) {
+    for line in lines {
+        text.push(sign);
+        text.push_str(line);
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
         }
-        for token in after {
-            self.line(&mut f, '+', *token)?;
-        }
-        Ok(())
     }
 }
 

@@ -9,11 +9,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../tools/mod.rs"]
+mod tools;
 
 mod applied;
 mod failures;
 mod model;
 mod preview;
+mod real_model;
 mod secrets;
 mod settings;
 mod stand_in;

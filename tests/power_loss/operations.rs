@@ -16,6 +16,7 @@ pub struct Operation {
 /// `$C` is the config dir, `$A` and `$B` are bundles, `$P` is the program.
 pub const PRELUDE: &str = r#"
 skills() { bundle=$1; shift; "$P" --config-dir "$C" --bundled-dir "$bundle" --json "$@" >/dev/null; }
+own() { { echo ---; echo "source: me"; tail -n +2 "$C/skills/$1"; } >"$C/own" && cat "$C/own" >"$C/skills/$1" && rm "$C/own"; }
 note() { echo "The user's own words." >>"$C/skills/$1"; }
 tear() { head -c 300 "$C/skill-state/$1" >"$C/torn" && cat "$C/torn" >"$C/skill-state/$1" && rm "$C/torn"; }
 "#;
@@ -64,6 +65,19 @@ pub const ALL: &[Operation] = &[
         prepare: "skills $A sync && note research/SKILL.md && note ui-operator/references/recovery.md && \
                   rm -r $C/skills/skill-authoring && rm $C/skills/device-settings/references/where-to-look.md",
         command: "sync",
+        firmware: Slot::B,
+    },
+    Operation {
+        name: "merge",
+        prepare: "skills $A sync && own planner/SKILL.md && skills $A sync && skills $B sync",
+        command: "--engine structural merge",
+        firmware: Slot::B,
+    },
+    Operation {
+        name: "merge without a base",
+        prepare: "skills $A sync && mkdir $C/skills/battery-care && \
+                  cp $B/battery-care/SKILL.md $C/skills/battery-care/ && note battery-care/SKILL.md && skills $B sync",
+        command: "--engine structural merge",
         firmware: Slot::B,
     },
     Operation {

