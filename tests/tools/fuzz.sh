@@ -11,7 +11,7 @@ runs=${1:?how many inputs}
 seconds=${2:-0}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-targets=(frontmatter ledger)
+targets=(frontmatter ledger merge)
 host=$(rustc -vV | sed -n 's/^host: //p')
 flags=(
     --cfg fuzzing

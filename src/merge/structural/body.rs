@@ -65,7 +65,20 @@ fn has_all(text: &str, other: &str) -> bool {
 
 /// A text with the section of another one, and none of its own.
 pub fn with_section_of(text: &str, local: &str) -> String {
-    let text = Sectioned::of(text).text;
+    let mut text = text.to_owned();
+    while let Sectioned {
+        text: without,
+        section: Some(_),
+    } = Sectioned::of(&text)
+    {
+        text = without;
+    }
+    // A mark without the other one would end or begin what it must not.
+    let is_mark = |line: &&str| [SECTION_BEGIN, SECTION_END].contains(&line.trim());
+    let text: String = text
+        .split_inclusive('\n')
+        .filter(|line| !is_mark(line))
+        .collect();
     match Sectioned::of(local).section {
         None => text,
         Some(section) => section.put_into(&text),
