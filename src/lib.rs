@@ -15,6 +15,7 @@ pub mod merge;
 pub mod skill;
 pub mod store;
 pub mod sync;
+pub mod text;
 pub mod usage;
 
 pub use sync::{SkillSyncOptions, SkillSyncReport, SyncError, sync_bundled_skills};

@@ -147,7 +147,7 @@ licences() {
     local target crate release
     for target in "${targets[@]}"; do
         crates "$target" | while read -r crate release; do
-            grep -q "^  $crate $release  *[A-Z(]" "$dist/$name-licences.txt" || die "no licence of $crate is told"
+            grep -q "^  $crate $release  *[0-9A-Z(]" "$dist/$name-licences.txt" || die "no licence of $crate is told"
             grep -q "\(^\| \)$crate-$release\( \|$\)" "$dist/$name-licences.txt" || die "no text is of $crate"
         done
     done
@@ -164,6 +164,32 @@ runs() { # TARGET ROOT
     quietly "${run[@]}" --config-dir "$work/config" --bundled-dir "$bundle" sync
     quietly "${run[@]}" --config-dir "$work/config" --bundled-dir "$bundle" doctor
     diff -r "$bundle" "$work/config/skills" >&2 || die "$1 did not bring the bundle into the library"
+}
+
+# The cryptography of TLS has assembly of its own for each processor.
+merges_over_tls() { # TARGET ROOT
+    local config=$work/config next=$work/next port server
+    local run=("$(emulator "$1")" "$2/usr/bin/aiden-skills" --config-dir "$config" --bundled-dir "$next")
+    rm -rf "$next" "$work/port"
+    cp -r "$2/oem/usr/share/aiden/skills" "$next"
+    local upstream=$next/planner/SKILL.md mine=$config/skills/planner/SKILL.md
+    sed -i 's/^description: /&Mine: /' "$mine"
+    sed -i 's/^description: /&Theirs: /' "$upstream"
+    sed 's/Mine: /Mine and theirs: /' "$mine" >"$work/answer"
+    quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE -keyout "$work/key" -out "$work/certificate"
+    exec 7> >(exec tests/tools/tls_model.py "$work/certificate" "$work/key" "$work/answer" "$work/port")
+    server=$!
+    while [ ! -e "$work/port" ]; do
+        kill -0 "$server" || die "the model's server does not start"
+        sleep 0.1
+    done
+    port=$(cat "$work/port")
+    printf '[model]\nprovider = "openai"\nmodel = "m"\n[skills.merge]\nbase_url = "https://localhost:%s/v1"\nca_file = "%s"\n' \
+        "$port" "$work/certificate" >"$config/agent.toml"
+    quietly "${run[@]}" merge
+    exec 7>&-
+    cmp "$mine" "$work/answer" >&2 || die "$1 does not merge over TLS: $("${run[@]}" status planner)"
 }
 
 unpacked() { # TARGET
@@ -268,7 +294,8 @@ say "SBOM and licences name the crates that cargo tree names"
 for target in "${targets[@]}"; do
     unpacked "$target"
     runs "$target" "$work/root"
-    say "$target: version, lint, sync and doctor run"
+    merges_over_tls "$target" "$work/root"
+    say "$target: version, lint, sync and doctor run, and a merge over TLS"
 done
 debian_packages
 say "the Debian packages are clean, the same twice, install, run, and leave the library when they are removed"

@@ -101,6 +101,7 @@ for_packaging() {
     need lintian lintian
     need dpkg-deb dpkg
     need readelf binutils
+    need openssl openssl
 }
 
 debian_packages() {

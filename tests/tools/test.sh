@@ -77,6 +77,8 @@ lane_of_this_machine() {
     cargo test --locked --lib --bins --tests --no-fail-fast
     step "tests of programs with a fault on purpose"
     cargo test --locked --features mutants --test faults mutants
+    step "how many merges of real histories need no model"
+    cargo bench --locked --bench histories
     step "fuzzing"
     tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
 }

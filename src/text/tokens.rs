@@ -1,0 +1,137 @@
+//! A text as tokens: stems of words, and pairs of ideographs.
+
+use super::stem::stem;
+
+/// Words that say nothing of what a text is about.
+const STOP_WORDS: [&str; 58] = [
+    "a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "do", "does",
+    "for", "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me",
+    "my", "of", "on", "or", "our", "please", "so", "some", "such", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "to", "was", "we", "were", "what", "when",
+    "which", "will", "with", "you", "your",
+];
+
+/// The same among ideographs; as part of a pair they count.
+const STOP_IDEOGRAPHS: &str = "的了和是在有我你请把与及或等个这那就都而也会能要对为";
+
+/// A text in one spelling: lower case, full-width forms as ASCII, quotes straight, white space folded.
+#[must_use]
+pub fn normalised(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars().flat_map(char::to_lowercase).map(narrow) {
+        if !c.is_whitespace() {
+            folded.push(c);
+        } else if !folded.ends_with(' ') && !folded.is_empty() {
+            folded.push(' ');
+        }
+    }
+    folded.truncate(folded.trim_end().len());
+    folded
+}
+
+/// Full-width forms (U+FF01 to U+FF5E) as the ASCII characters that they are; both kinds of curly quotes as straight ones.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => {
+            let ascii = u32::from(c) - 0xff01 + u32::from('!');
+            char::from_u32(ascii).map_or(c, |c| c.to_ascii_lowercase())
+        }
+        '\u{3000}' => ' ',
+        '’' | '‘' => '\'',
+        '“' | '”' => '"',
+        _ => c,
+    }
+}
+
+/// Whether a script writes no blanks between words.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' | '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
+}
+
+/// The tokens of a text in their order, repetitions included: stems of words without the common ones; of a run of
+/// ideographs its pairs, and its single ones without the common ones.
+#[must_use]
+pub fn tokens(text: &str) -> Vec<String> {
+    let text = normalised(text);
+    let mut tokens = Vec::new();
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let belongs = |c: char| {
+            if is_ideograph(first) {
+                is_ideograph(c)
+            } else {
+                c.is_alphanumeric() && !is_ideograph(c)
+            }
+        };
+        let end = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+        if end == 0 {
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        if is_ideograph(first) {
+            take_ideographs(run, &mut tokens);
+        } else if !STOP_WORDS.contains(&run) {
+            tokens.push(stem(run));
+        }
+    }
+    tokens
+}
+
+fn take_ideographs(run: &str, tokens: &mut Vec<String>) {
+    let characters: Vec<char> = run.chars().collect();
+    for (at, c) in characters.iter().enumerate() {
+        if !STOP_IDEOGRAPHS.contains(*c) {
+            tokens.push(c.to_string());
+        }
+        if let Some(next) = characters.get(at + 1) {
+            tokens.push([*c, *next].iter().collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        tokens(text)
+    }
+
+    #[test]
+    fn words_are_lower_case_stems_without_the_common_ones() {
+        assert_eq!(
+            of("Confirm the payments before you are PAYING."),
+            ["confirm", "payment", "befor", "pay"]
+        );
+        assert_eq!(
+            of("hotel-wifi_login.debug"),
+            ["hotel", "wifi", "login", "debug"]
+        );
+        assert_eq!(of("user's Wi‑Fi 5GHz"), ["user", "s", "wi", "fi", "5ghz"]);
+    }
+
+    #[test]
+    fn ideographs_are_pairs_and_single_ones() {
+        assert_eq!(
+            of("安全检查"),
+            ["安", "安全", "全", "全检", "检", "检查", "查"]
+        );
+        assert_eq!(of("我的支付"), ["我的", "的支", "支", "支付", "付"]);
+        assert_eq!(of("用WeChat登录"), ["用", "wechat", "登", "登录", "录"]);
+    }
+
+    #[test]
+    fn full_width_forms_are_as_narrow_ones() {
+        assert_eq!(normalised("ＡＢＣ　１２３ “Ｘ”\n\n  y "), "abc 123 \"x\" y");
+        assert_eq!(of("ＷＩＦＩ"), of("wifi"));
+    }
+
+    #[test]
+    fn other_scripts_are_words() {
+        assert_eq!(of("Größe измерить"), ["größe", "измерить"]);
+        assert_eq!(of(""), [""; 0]);
+        assert_eq!(of("—…!?"), [""; 0]);
+    }
+}
