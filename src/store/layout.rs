@@ -10,6 +10,8 @@ pub const STATE: &str = "skill-state";
 pub const LEDGER: &str = ".bundled_manifest.json";
 /// The usage counters' name in the state dir.
 pub const USAGE: &str = "usage.json";
+/// When the lifecycle of the skills was last looked at.
+pub const LIFECYCLE_SCAN: &str = "lifecycle_scan.json";
 /// Directory of the bases in the state dir.
 pub const BASES: &str = "bases";
 /// Directory of what is being written, in the state dir.

@@ -1,10 +1,15 @@
 //! `usage.json`: counters and lifecycle state, apart from the ledger (seed §18.9).
 
+mod counters;
+mod lifecycle;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::store::{Filesystem, layout, state_file};
+pub use self::counters::{Counter, Counts, State};
+pub use self::lifecycle::{Ages, is_due, note_scan};
+use crate::store::{Filesystem, StoreError, WriteLock, layout, state_file};
 
 /// A skill read this often and used by fewer than one reader in ten has a misleading description.
 const MANY_VIEWS: u64 = 20;
@@ -49,6 +54,30 @@ impl Usage {
                 unreadable: Some(reason),
             },
         }
+    }
+
+    #[cfg(test)]
+    fn of(entries: Value) -> Self {
+        let entries = serde_json::from_value(entries).unwrap();
+        Self { entries }
+    }
+
+    /// Reads `usage.json`, changes it and writes it, under the lock that keeps others from doing the same; writes nothing
+    /// where nothing changed. A file that can't be read is kept aside, and counting begins again.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn update(lock: &WriteLock<'_>, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let loaded = Self::load(lock.filesystem());
+        let mut usage = loaded.usage.clone();
+        change(&mut usage);
+        if usage == loaded.usage {
+            return Ok(());
+        }
+        if loaded.unreadable.is_some() {
+            state_file::set_aside(lock, layout::USAGE)?;
+        }
+        state_file::write(lock, layout::USAGE, &usage.to_json(), false)
     }
 
     /// The file's content.
