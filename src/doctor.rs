@@ -4,12 +4,14 @@ use serde::Serialize;
 
 use crate::config::Settings;
 use crate::library::{self, Library};
+use crate::merge::llm::Llm;
 use crate::store::{
     FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, RelPath, absent_as_none, layout, leftovers,
 };
 use crate::sync::ledger::{self, Ledger, Record};
 use crate::sync::{
-    Bundle, BundleState, SkillSyncOptions, SyncError, check_library_root, interrupted, skill_status,
+    Bundle, BundleState, EngineSetting, SkillSyncOptions, SyncError, check_library_root,
+    interrupted, skill_status,
 };
 use crate::usage::Usage;
 
@@ -93,6 +95,19 @@ impl Doctor<'_> {
                 e,
                 "correct the file, or the setting that names it",
             );
+        }
+        let asks = matches!(settings.engine, EngineSetting::Auto | EngineSetting::Llm);
+        if asks && settings.model.is_named() {
+            let model = settings.model.settings(&|name| std::env::var_os(name));
+            let made = model.map_err(|e| e.to_string()).and_then(Llm::new);
+            if let Err(e) = made {
+                let repair = "correct [model] or [skills.merge] in agent.toml";
+                self.find(
+                    "agent.toml",
+                    format!("no skill can be merged by a model: {e}"),
+                    repair,
+                );
+            }
         }
     }
 

@@ -127,6 +127,11 @@ pub(super) enum Command {
     /// Settle what a power cut left, then bring the library up to date with the bundle
     Sync(SyncArgs),
     /// Sync, then merge one by one the skills that both sides changed
+    ///
+    /// The engine is auto unless told otherwise: without a model where the texts allow it, else by the model that
+    /// agent.toml names in [model] or [skills.merge]. A merge that fails leaves the library as it was and is no error:
+    /// the exit code is 0, and the report and 'status' say why. For want of an answer it is tried again by the next
+    /// merge; after a bad answer only when a text or the engine setting has changed, or with --retry-failed.
     Merge(MergeArgs),
     /// Show each skill's state and what the next sync would do
     Status(StatusArgs),
@@ -169,7 +174,7 @@ pub(super) struct DiffArgs {
     /// The skill
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Against the text of the last sync or merge
+    /// Against the bundled text of the last sync or merge
     #[arg(long, conflicts_with_all = ["bundled", "preview"])]
     pub base: bool,
     /// Against what the firmware ships now; the default

@@ -16,6 +16,7 @@ use crate::merge::{
     Auto, Engine, Event, MergeOptions, MergeReport, NoModel, Stop, Wanted, merge_bundled_skills,
 };
 use crate::skill::ToolCatalog;
+use crate::sync::skill_status;
 
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -32,6 +33,16 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Exit {
         minute: Duration::from_secs(60),
         on_applied: None,
     };
+    match skill_status(&context.options, &args.names) {
+        Ok(status) if !args.names.is_empty() && status.skills.is_empty() => {
+            let names = args.names.join(", ");
+            return context.fail(&format!(
+                "there is no skill {names}; 'status' lists all skills"
+            ));
+        }
+        Ok(_) => {}
+        Err(e) => return context.fail_sync(&e),
+    }
     let stop = Stop::default();
     if let Err(e) = stop_at_signals(&stop) {
         log::warn!("signals can't be caught ({e}): a stop does not wait for a merge");
@@ -124,7 +135,7 @@ fn tell(context: &Context, wanted: &Wanted, report: &MergeReport) -> Exit {
             "{} merge failed, continuing with user old version. ({})",
             failed.name, failed.error
         );
-        output.say(Tone::Attention, &line);
+        output.say(Tone::Bad, &line);
     }
     let unknown: Vec<&String> = wanted
         .names
@@ -146,9 +157,6 @@ fn tell(context: &Context, wanted: &Wanted, report: &MergeReport) -> Exit {
         }
     }
     output.document(report);
-    if !unknown.is_empty() && unknown.len() == wanted.names.len() {
-        return Exit::Nothing;
-    }
     let configured = context.settings.warnings.is_empty();
     Exit::whole(configured && report.sync.is_whole() && unknown.is_empty())
 }

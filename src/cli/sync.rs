@@ -56,7 +56,11 @@ pub(super) fn tell(
             Tone::Good,
             &format!("Synced {synced} built-in skill{plural}."),
         );
-    } else if has_nothing_else && report.is_whole() && report.merge_needed.is_empty() {
+    } else if has_nothing_else
+        && report.is_whole()
+        && report.merge_needed.is_empty()
+        && report.merge_skipped.is_empty()
+    {
         output.say(Tone::Good, "All built-in skills are up to date.");
     }
     if output.is_verbose() {
@@ -108,7 +112,7 @@ pub(super) fn tell(
     }
     for skipped in &report.merge_skipped {
         let line = format!(
-            "{} merge failed, continuing with user old version. ({})",
+            "{} merge failed, continuing with user old version. ({}; not tried again: 'merge --retry-failed' does)",
             skipped.name, skipped.error
         );
         output.say(Tone::Attention, &line);

@@ -57,10 +57,12 @@ impl AgentToml {
     /// A number above zero at a path of keys.
     pub fn number(&mut self, keys: &[&str]) -> Option<u32> {
         let found = self.value(keys, "a whole number above zero", |value| match value {
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+            DeValue::Integer(number) if number.radix() == 10 => {
+                number.as_str().parse().ok().filter(|number| *number > 0)
+            }
             _ => None,
         });
-        found.map(|(number, _)| number).filter(|number| *number > 0)
+        found.map(|(number, _)| number)
     }
 
     /// Whether there is anything at a path of keys.

@@ -22,6 +22,8 @@ pub struct ModelChoice {
     /// The most requests that may reach a server for one merge between two starts.
     pub max_attempts: u32,
     provider: Option<String>,
+    /// Whether the provider has a section.
+    has_section: bool,
     /// `type` of the provider's section, if it has one.
     kind: Option<String>,
     model: Option<String>,
@@ -58,6 +60,9 @@ impl ModelChoice {
         let own_provider = own(file, "provider");
         let is_own = own_provider.is_some();
         let provider = own_provider.or_else(|| agents(file, "provider"));
+        let has_section = provider
+            .as_deref()
+            .is_some_and(|name| file.has(&["model_providers", name]));
         let mut section = |key: &str| {
             let provider = provider
                 .as_deref()
@@ -90,8 +95,15 @@ impl ModelChoice {
                 .unwrap_or(DEFAULT_TIMEOUT_S),
             max_output_tokens: file.number(&["model", "model_max_output_tokens"]),
             context_window: file.number(&["model", "context_window"]),
+            has_section,
             provider,
         }
+    }
+
+    /// Whether anything says which model merges.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        self.provider.is_some()
     }
 
     /// The model, with its key read from where it is.
@@ -104,14 +116,16 @@ impl ModelChoice {
     ) -> Result<ModelSettings, NoModel> {
         let no_model = |why: &str| NoModel(why.to_owned());
         let Some(named) = &self.provider else {
-            return Err(no_model("agent.toml has no [model] with a provider"));
+            return Err(no_model(
+                "agent.toml names no provider, in [model] or in [skills.merge]",
+            ));
         };
-        let provider: Provider = self
-            .kind
-            .as_ref()
-            .unwrap_or(named)
-            .parse()
-            .map_err(NoModel)?;
+        let provider: Provider = match self.kind.as_ref().unwrap_or(named).parse() {
+            Err(_) if self.has_section && self.kind.is_none() => {
+                return Err(NoModel(format!("[model_providers.{named}] has no type")));
+            }
+            parsed => parsed.map_err(NoModel)?,
+        };
         let Some(model) = self.model.clone().filter(|model| !model.trim().is_empty()) else {
             return Err(no_model("agent.toml names no model"));
         };

@@ -47,6 +47,8 @@ fn people_are_told_in_the_seeds_words() {
     );
     assert_eq!(lines.len(), 2, "{run:?}");
     assert_eq!(run.stderr, "");
+    let quiet = board.run(&["-q", "merge", "--retry-failed"]).expect(0);
+    assert!(quiet.stderr.contains("foo merge failed"), "{quiet:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn merged_with(changes: &[(&str, &str)]) -> Reply {
 fn a_conflict_without_a_model_is_tried_again_once_there_is_one() {
     let board = diverged(&["foo"], clashing);
     let run = merge(&board, &[]).expect(0);
-    let error = "conflict: both sides changed line 8; no model to ask: agent.toml has no [model] with a provider";
+    let error = "conflict: both sides changed line 8; no model to ask: agent.toml names no provider, in [model] or in [skills.merge]";
     assert_failed(&board, &run, "auto", error, true);
     let model = StandIn::new([Reply::Says(200, merged(&both("foo")))]);
     model.configure(&board, "kimi", "");
@@ -100,7 +100,7 @@ fn a_conflict_under_the_structural_engine_is_not_tried_again_under_it() {
 fn no_model_is_configured_for_the_llm_engine() {
     let board = diverged(&["foo"], clashing);
     let run = merge(&board, &["--engine", "llm"]).expect(0);
-    let error = "no model to ask: agent.toml has no [model] with a provider";
+    let error = "no model to ask: agent.toml names no provider, in [model] or in [skills.merge]";
     assert_failed_under(&board, &run, error);
 }
 
@@ -195,7 +195,7 @@ fn every_error_status_is_no_answer_and_says_what_to_look_at() {
         (403, ": check the API key"),
         (404, ": check base_url and model"),
         (429, ": it is asked too often"),
-        (302, ""),
+        (302, ": it redirects, which is not followed; check base_url"),
         (400, ""),
         (500, ""),
         (503, ""),
@@ -217,7 +217,7 @@ fn what_is_no_models_reply_is_no_answer() {
     ] {
         assert_reply_fails(
             Reply::Says(200, reply),
-            "SERVER did not reply as a model does",
+            "SERVER did not reply as a model does: check base_url",
             true,
         );
     }

@@ -390,3 +390,18 @@ fn a_certificate_is_trusted_if_its_authority_is_in_the_ca_file_and_else_not() {
     let report = merge(&board, &[]).expect(0).json();
     assert_eq!(names(&report, "merged"), ["foo"], "{report:#}");
 }
+
+#[test]
+fn a_model_that_wants_its_limit_by_the_newer_name_gets_it() {
+    let refused = br#"{"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}"#;
+    let (_, requests) = asked(
+        "openai",
+        vec![Reply::Says(400, refused.to_vec()), good()],
+        "",
+    );
+    let limits = requests.iter().map(|request| {
+        ["max_tokens", "max_completion_tokens"].map(|name| request.body.get(name).is_some())
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [[true, false], [false, true]]);
+    assert_eq!(requests[1].body["response_format"]["type"], "json_schema");
+}

@@ -16,7 +16,10 @@ fn error_of(toml: &str) -> String {
 #[test]
 fn what_is_missing_is_named() {
     for (toml, error) in [
-        ("", "agent.toml has no [model] with a provider"),
+        (
+            "",
+            "agent.toml names no provider, in [model] or in [skills.merge]",
+        ),
         (
             "[model]\nprovider = \"openai\"\n",
             "agent.toml names no model",
@@ -40,6 +43,26 @@ fn what_is_missing_is_named() {
         "[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[skills.merge]\nca_file = \"/no/such/file\"\n",
     );
     assert_eq!(error, "no model to ask: there is no ca_file /no/such/file");
+}
+
+#[test]
+fn doctor_says_what_is_wrong_with_the_model() {
+    let board = diverged(&["foo"], clashing);
+    let find = |toml: &str| {
+        common::write(&board.agent().join("agent.toml"), toml);
+        board.run(&["doctor"])
+    };
+    let run = find(
+        "[model]\nprovider = \"main\"\nmodel = \"m\"\n[model_providers.main]\napi_key = \"k\"\n",
+    )
+    .expect(3);
+    assert!(
+        run.stdout.contains("[model_providers.main] has no type"),
+        "{run:?}"
+    );
+    find("[model]\nprovider = \"ollama\"\nmodel = \"m\"\n").expect(0);
+    find("[model]\nprovider = \"nobody\"\nmodel = \"m\"\n[skills.merge]\nengine = \"off\"\n")
+        .expect(0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod prompt;
 mod settings;
 mod wire;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use self::http::{Http, HttpError, Reply};
 use self::prompt::Prompt;
@@ -24,6 +24,14 @@ pub struct Llm {
     http: Http,
     /// The way of asking that the server is known to take; counts in those of the provider.
     way: AtomicUsize,
+    /// Whether it wants the output limit by its newer name.
+    newer_limit: AtomicBool,
+}
+
+/// OpenAI's newer models refuse `max_tokens`, and say what they want instead.
+fn wants_newer_limit(body: &[u8]) -> bool {
+    let wanted = wire::NEWER_LIMIT.as_bytes();
+    body.windows(wanted.len()).any(|part| part == wanted)
 }
 
 impl Llm {
@@ -37,6 +45,7 @@ impl Llm {
             settings,
             http,
             way: AtomicUsize::new(0),
+            newer_limit: AtomicBool::new(false),
         })
     }
 
@@ -46,8 +55,17 @@ impl Llm {
         let ways = self.settings.provider.ways();
         let mut way = self.way.load(Ordering::Relaxed).min(ways.len() - 1);
         loop {
-            let request = wire.request(&self.settings, prompt, ways[way]);
+            let newer_limit = self.newer_limit.load(Ordering::Relaxed);
+            let request = wire.request(&self.settings, prompt, ways[way], newer_limit);
             let reply = self.send(&request, requests)?;
+            if reply.status == 400
+                && !self.newer_limit.load(Ordering::Relaxed)
+                && wants_newer_limit(&reply.body)
+                && requests.are_left()
+            {
+                self.newer_limit.store(true, Ordering::Relaxed);
+                continue;
+            }
             if NOT_SUPPORTED.contains(&reply.status) && way + 1 < ways.len() && requests.are_left()
             {
                 way += 1;
@@ -58,7 +76,10 @@ impl Llm {
             }
             self.way.store(way, Ordering::Relaxed);
             return wire.content(&reply.body).ok_or_else(|| {
-                MergeError::NoAnswer(format!("{} did not reply as a model does", self.server()))
+                MergeError::NoAnswer(format!(
+                    "{} did not reply as a model does: check base_url",
+                    self.server()
+                ))
             });
         }
     }
@@ -80,6 +101,7 @@ impl Llm {
         let advice = match status {
             401 | 403 => ": check the API key",
             404 => ": check base_url and model",
+            300..=399 => ": it redirects, which is not followed; check base_url",
             429 => ": it is asked too often",
             _ => "",
         };

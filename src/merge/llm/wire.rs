@@ -7,6 +7,8 @@ use super::prompt::Prompt;
 use super::settings::{ModelSettings, Provider};
 
 const ANTHROPIC_VERSION: &str = "2023-06-01";
+/// The newer name of the output limit.
+pub(super) const NEWER_LIMIT: &str = "max_completion_tokens";
 const TOOL: &str = "report_merge";
 
 /// A wire format.
@@ -41,7 +43,13 @@ pub(super) struct Content {
 }
 
 impl Wire {
-    pub fn request(self, settings: &ModelSettings, prompt: &Prompt, way: Way) -> Request {
+    pub fn request(
+        self,
+        settings: &ModelSettings,
+        prompt: &Prompt,
+        way: Way,
+        newer_limit: bool,
+    ) -> Request {
         let base = settings.base_url.trim_end_matches('/');
         let key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
         match self {
@@ -54,7 +62,7 @@ impl Wire {
                 Request {
                     url,
                     headers: headers.into_iter().collect(),
-                    body: openai_body(settings, prompt, way).to_string(),
+                    body: openai_body(settings, prompt, way, newer_limit).to_string(),
                 }
             }
             Self::Anthropic => {
@@ -99,7 +107,7 @@ fn schema() -> Value {
     })
 }
 
-fn openai_body(settings: &ModelSettings, prompt: &Prompt, way: Way) -> Value {
+fn openai_body(settings: &ModelSettings, prompt: &Prompt, way: Way, newer_limit: bool) -> Value {
     let mut body = json!({
         "model": settings.model,
         "messages": [
@@ -108,10 +116,10 @@ fn openai_body(settings: &ModelSettings, prompt: &Prompt, way: Way) -> Value {
         ],
     });
     // OpenAI's newer models refuse the old name, other servers do not know the new one.
-    let is_openai_itself = settings.provider == Provider::OpenAi
-        && settings.base_url.trim_end_matches('/') == Provider::OpenAi.base_url();
-    let limit = if is_openai_itself {
-        "max_completion_tokens"
+    let is_openai_itself =
+        settings.provider == Provider::OpenAi && settings.host() == "api.openai.com";
+    let limit = if is_openai_itself || newer_limit {
+        NEWER_LIMIT
     } else {
         "max_tokens"
     };
