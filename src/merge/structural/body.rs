@@ -1,6 +1,7 @@
 //! The text below the frontmatter, merged by lines. What the agent has learned, between two marks, is the local side's.
 
 use super::lines::{LineConflict, merge_lines};
+use super::numbering::Fence;
 
 const SECTION_BEGIN: &str = "<!-- skill-evolution:begin -->";
 const SECTION_END: &str = "<!-- skill-evolution:end -->";
@@ -33,9 +34,9 @@ pub fn merge_bodies(
             let base = Sectioned::of(base).text;
             merge_lines(&base, &upstream, &local).map_err(BodyConflict::Lines)?
         }
-        None => larger(&upstream, &local)
-            .ok_or(BodyConflict::NoBase)?
-            .to_owned(),
+        // What the firmware has more, the user may have removed.
+        None if has_all(&local, &upstream) => local,
+        None => return Err(BodyConflict::NoBase),
     };
     Ok(match section {
         None => merged,
@@ -43,17 +44,7 @@ pub fn merge_bodies(
     })
 }
 
-/// The one of two texts that has all lines of the other one in their order: nothing is lost with it.
-fn larger<'t>(upstream: &'t str, local: &'t str) -> Option<&'t str> {
-    if has_all(local, upstream) {
-        Some(local)
-    } else if has_all(upstream, local) {
-        Some(upstream)
-    } else {
-        None
-    }
-}
-
+/// Whether a text has all lines of the other one in their order: nothing is lost with it.
 fn has_all(text: &str, other: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end);
     let mut wanted = other
@@ -118,10 +109,12 @@ impl<'t> Section<'t> {
     fn find(text: &'t str) -> Option<(&'t str, Self, &'t str)> {
         let mark = |text: &str, mark: &str| {
             let mut at = 0;
+            // A skill may tell of the marks.
+            let mut fence = Fence::default();
             text.split_inclusive('\n').find_map(|line| {
                 let (start, end) = (at, at + line.len());
                 at = end;
-                (line.trim() == mark).then_some((start, end))
+                (!fence.holds(line) && line.trim() == mark).then_some((start, end))
             })
         };
         let (begin, _) = mark(text, SECTION_BEGIN)?;
@@ -143,9 +136,11 @@ impl<'t> Section<'t> {
         Some((before, section, after))
     }
 
-    /// At the end, if it was there; else below the line that it was below, if there is one.
+    /// At the top or the end, if it was there; else below the line that it was below, if there is one.
     fn put_into(&self, text: &str) -> String {
-        let at = if self.is_last {
+        let at = if self.above.is_empty() {
+            Some(0)
+        } else if self.is_last {
             None
         } else {
             self.place_in(text)
@@ -218,11 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_base_the_text_with_all_of_the_other_is_taken() {
-        assert_eq!(
-            merge_bodies(None, "a\nb\nc\n", "a\n\nc\n"),
-            Ok("a\nb\nc\n".into())
-        );
+    fn without_a_base_the_users_text_is_taken_if_it_has_all_of_the_firmwares() {
+        let firmware_has_more = merge_bodies(None, "a\nb\nc\n", "a\n\nc\n");
+        assert_eq!(firmware_has_more, Err(BodyConflict::NoBase));
         assert_eq!(
             merge_bodies(None, "a\nc\n", "a\nb\nc\n"),
             Ok("a\nb\nc\n".into())

@@ -144,6 +144,18 @@ impl<'t> Entry<'t> {
         ))
     }
 
+    /// Whether another one has the same value. A number is what is written: `1.10` is another version than `1.1`.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let written = |entry: &Self| entry.split_scalar().map(|(value, _)| value.to_owned());
+        self.value == other.value && (!self.value.is_number() || written(self) == written(other))
+    }
+
+    /// The remarks above it and in it.
+    pub fn remarks(&self) -> Vec<&'t str> {
+        let lines = self.lead.lines().chain(self.text.lines());
+        lines.filter_map(remark).collect()
+    }
+
     /// The lines of a value that is a block mapping.
     pub fn nested(&self) -> Option<Block<'t>> {
         let Value::Mapping(mapping) = &self.value else {
@@ -169,6 +181,22 @@ impl<'t> Entry<'t> {
 pub fn is_remark(line: &str) -> bool {
     let text = line.trim();
     text.is_empty() || text.starts_with('#')
+}
+
+/// The remark on a line, if there is one: from a `#` at its beginning or behind a blank, outside quotes.
+fn remark(line: &str) -> Option<&str> {
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') if matches!(before, ' ' | '[' | ',') => quote = Some(c),
+            (None, '#') if before == ' ' => return line.get(at..).map(str::trim_end),
+            _ => {}
+        }
+        before = c;
+    }
+    None
 }
 
 pub fn indentation(line: &str) -> usize {

@@ -83,6 +83,7 @@ impl Merge {
             let of_base = base.and_then(|base| base.get(key));
             let (of_upstream, of_local) = (upstream.get(key), local.get(key));
             let path = format!("{path}{key}");
+            let remarked = path.clone();
             let merged = match (of_base, of_upstream, of_local) {
                 (None, Some(one), None) | (None, None, Some(one)) => {
                     Some((format!("{}{}", one.lead, one.text), one.value.clone()))
@@ -104,6 +105,17 @@ impl Merge {
                 ),
                 (_, None, None) => None,
             };
+            // No remark of the user's is dropped.
+            let lines = merged.as_ref().map_or("", |(lines, _)| lines);
+            if let Some(of_local) = of_local
+                && of_local.remarks().into_iter().any(|remark| {
+                    let is_old = of_base.is_some_and(|base| base.remarks().contains(&remark));
+                    !is_old && !lines.contains(remark)
+                })
+            {
+                self.conflicts.push(remarked);
+                continue;
+            }
             if let Some((lines, value)) = merged {
                 let from = of_local
                     .or(of_upstream)
@@ -124,22 +136,35 @@ impl Merge {
             local,
         } = sides;
         let lead = three_way(base.map(|base| base.lead), upstream.lead, local.lead);
-        let base_value = base.map(|base| &base.value);
-        let chosen = if upstream.value == local.value || base_value == Some(&upstream.value) {
+        let is_base = |side: &Entry<'_>| base.is_some_and(|base| base.is_same(side));
+        let chosen = if upstream.is_same(local) || is_base(upstream) {
             Some(local)
-        } else if base_value == Some(&local.value) {
+        } else if is_base(local) {
             Some(upstream)
         } else {
             None
         };
-        let (text, value) = match chosen {
-            Some(chosen) => (chosen_text(sides, chosen), chosen.value.clone()),
-            None => self.both_changed(sides, path)?,
+        let as_base = |side: &Entry<'_>| base.is_some_and(|base| base.text == side.text);
+        let both_wrote = upstream.text != local.text && !as_base(upstream) && !as_base(local);
+        // In what both wrote at there may be more than the values: comments, and quoting.
+        let inside = if both_wrote {
+            self.inside(sides, &path)
+        } else {
+            None
+        };
+        let (text, value) = match (inside, chosen) {
+            (Some(merged), _) => merged,
+            (None, Some(chosen)) => (chosen_text(sides, chosen), chosen.value.clone()),
+            (None, None) => {
+                self.conflicts.push(path);
+                return None;
+            }
         };
         Some((format!("{lead}{text}"), value))
     }
 
-    fn both_changed(&mut self, sides: Sides<'_, '_>, path: String) -> Option<(String, Value)> {
+    /// Merges what is within a mapping or a list, if that can be told.
+    fn inside(&mut self, sides: Sides<'_, '_>, path: &str) -> Option<(String, Value)> {
         let Sides {
             base,
             upstream,
@@ -164,9 +189,8 @@ impl Merge {
             && of_base.as_ref().is_none_or(Option::is_some)
         {
             let of_base = of_base.flatten();
-            return Some(list::merge(of_base.as_ref(), &of_upstream, &of_local));
+            return list::merge(of_base.as_ref(), &of_upstream, &of_local);
         }
-        self.conflicts.push(path);
         None
     }
 }

@@ -97,7 +97,7 @@ fn lists_in_different_styles_are_written_in_the_local_one() {
         &BASE.replace("    - touch_gesture\n", "    - touch_gesture\n    - own\n"),
         &BASE.replace(
             "    - touch_gesture\n",
-            "    - touch_gesture\n    - \"read: file\"\n    - own\n",
+            "    - touch_gesture\n    - 'read: file'\n    - own\n",
         ),
     );
 }
@@ -112,12 +112,83 @@ fn tools_in_one_text_are_a_list_too() {
 }
 
 #[test]
-fn a_list_of_which_everything_was_removed_is_empty() {
-    assert_merged(
-        &BASE.replace("[iOS, Android]", "[iOS]"),
-        &BASE.replace("[iOS, Android]", "[Android]"),
-        &BASE.replace("[iOS, Android]", "[]"),
+fn a_list_that_restricts_the_skill_does_not_get_empty() {
+    let upstream = BASE.replace("[iOS, Android]", "[iOS]");
+    let local = BASE.replace("[iOS, Android]", "[Android]");
+    assert_conflict(&upstream, &local, &["metadata.device_types"]);
+}
+
+#[test]
+fn the_order_of_a_list_that_is_no_set_is_not_made_up() {
+    for (base, upstream, local) in [
+        (
+            "[--retry, 3, --timeout, 5]",
+            "[--retry, 3, --timeout, 10]",
+            "[--retry, 10, --timeout, 5]",
+        ),
+        ("[up, down]", "[up, down, left]", "[up, up, down, down]"),
+        (
+            "[open, tap, close]",
+            "[open, close, tap, wait]",
+            "[open, swipe, tap, close]",
+        ),
+    ] {
+        let [base, upstream, local] = [base, upstream, local].map(|list| format!("args: {list}\n"));
+        assert_eq!(
+            merge(Some(&base), &upstream, &local),
+            Err(vec!["args".into()])
+        );
+    }
+    let merged = merge(
+        Some("tags: [a, b]\n"),
+        "tags: [a, b, c]\n",
+        "tags: [own, a, b]\n",
     );
+    assert_eq!(merged.as_deref(), Ok("tags: [own, a, b, c]\n"));
+}
+
+#[test]
+fn remarks_of_the_user_stay_where_the_firmware_changes_a_list_or_a_mapping() {
+    assert_merged(
+        &BASE.replace("    - touch_gesture\n", "    - touch_gesture\n    - press_key\n"),
+        &BASE.replace(
+            "    - screenshot\n    - touch_gesture\n",
+            "    - screenshot # to look\n    # careful\n    - touch_gesture\n  # my note\n",
+        ),
+        &BASE.replace(
+            "    - screenshot\n    - touch_gesture\n",
+            "    - screenshot # to look\n    # careful\n    - touch_gesture\n    - press_key\n  # my note\n",
+        ),
+    );
+}
+
+#[test]
+fn a_remark_of_the_user_that_would_have_no_place_is_a_conflict() {
+    let removed = BASE.replace("license: MIT\n", "");
+    let remarked = BASE.replace("license: MIT\n", "# not mine\nlicense: MIT\n");
+    assert_conflict(&removed, &remarked, &["license"]);
+    let base = "t:\n- a\n- b\n";
+    let flow = "t: [a, # first\n  b]\n";
+    assert_eq!(
+        merge(Some(base), "t:\n- a\n- b\n- c\n", flow),
+        Err(vec!["t".into()])
+    );
+}
+
+#[test]
+fn versions_are_what_is_written() {
+    let version = |text: &str| format!("version: {text}\n");
+    let merged = merge(Some(&version("1.9")), &version("1.10"), &version("1.1"));
+    assert_eq!(merged, Err(vec!["version".into()]));
+    let merged = merge(Some(&version("1.1")), &version("1.10"), &version("1.1"));
+    assert_eq!(merged, Ok(version("1.10")));
+}
+
+#[test]
+fn quotes_stay_where_styles_of_lists_differ() {
+    let base = "tags: [a]\n";
+    let merged = merge(Some(base), "tags:\n- a\n- \"010\"\n", "tags: [a, own]\n");
+    assert_eq!(merged.as_deref(), Ok("tags: [a, \"010\", own]\n"));
 }
 
 #[test]
@@ -188,16 +259,21 @@ fn a_mapping_that_is_indented_otherwise_is_merged_in_the_local_indentation() {
 }
 
 #[test]
-fn without_a_base_what_only_one_side_has_is_taken_and_lists_are_joined() {
-    let upstream = "name: x\ndescription: One.\nallowed_tools: [a, b]\nlicense: MIT\n";
-    let local = "name: x\ndescription: One.\nallowed_tools: [c]\nsource: me\n";
+fn without_a_base_what_only_one_side_has_is_taken() {
+    let upstream = "name: x\ndescription: One.\nlicense: MIT\n";
+    let local = "name: x\ndescription: One.\nsource: me\n";
     let merged = merge(None, upstream, local);
-    assert_eq!(
-        merged.as_deref(),
-        Ok("name: x\ndescription: One.\nallowed_tools: [a, b, c]\nlicense: MIT\nsource: me\n")
-    );
+    let expected = "name: x\ndescription: One.\nlicense: MIT\nsource: me\n";
+    assert_eq!(merged.as_deref(), Ok(expected));
     let other = upstream.replace("One.", "Two.");
     assert_eq!(merge(None, &other, local), Err(vec!["description".into()]));
+}
+
+#[test]
+fn without_a_base_no_restriction_is_widened() {
+    let tools = |list: &str| format!("allowed_tools: {list}\n");
+    let merged = merge(None, &tools("[a, bash]"), &tools("[a]"));
+    assert_eq!(merged, Err(vec!["allowed_tools".into()]));
 }
 
 #[test]

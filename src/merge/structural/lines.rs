@@ -30,13 +30,28 @@ pub fn merge_lines(base: &str, upstream: &str, local: &str) -> Result<String, Ve
     if let Ok(lines) = as_git {
         return Ok(joined(&lines));
     }
-    let all = [Settling::Same, Settling::WhiteSpace, Settling::Neighbours];
+    let all = [Settling::Same, Settling::Neighbours, Settling::WhiteSpace];
     if let Ok(lines) = exact.merge(&all) {
         return Ok(joined(&lines));
     }
-    let loose = Sides::new(base, upstream, local, Comparison::Loose);
-    let lines = loose.merge(&all)?;
-    Ok(numbering::renumber(&joined(&lines), &[upstream, local]))
+    // Numbers can be left out of the comparison only where they can be counted again.
+    let comparison = match [base, upstream, local]
+        .iter()
+        .all(|text| numbering::is_counted(text))
+    {
+        true => Comparison::Loose,
+        false => Comparison::WithoutBlanksAtTheEnd,
+    };
+    let loose = Sides::new(base, upstream, local, comparison);
+    let merged = loose.merge(&all)?;
+    if comparison == Comparison::WithoutBlanksAtTheEnd {
+        return Ok(joined(&merged));
+    }
+    let counted = numbering::counted(&joined(&merged));
+    match loose.contested_number(&merged, &counted) {
+        None => Ok(counted),
+        Some(conflict) => Err(vec![conflict]),
+    }
 }
 
 /// Lines of which all but the last end with a line break; where one was the last of its text, it gets one.
@@ -56,7 +71,9 @@ fn joined(lines: &[&str]) -> String {
 enum Comparison {
     /// To the last byte.
     Exact,
-    /// But for white space at the end, and the number of an item of a list.
+    /// But for blanks at the end.
+    WithoutBlanksAtTheEnd,
+    /// But for blanks at the end, and the number of an item of a list.
     Loose,
 }
 
@@ -154,6 +171,34 @@ impl<'t> Sides<'t> {
         at.local += count;
     }
 
+    /// A line to which each side gave another number, and which is not counted from the one before it.
+    fn contested_number(&self, merged: &[&str], counted: &str) -> Option<LineConflict> {
+        let counted: Vec<&str> = counted.split_inclusive('\n').collect();
+        let known = |line: &str, lines: &[&'t str]| {
+            let rest = numbering::without_number(line.trim_end());
+            let same = |other: &&&str| numbering::without_number(other.trim_end()) == rest;
+            lines.iter().find(same).copied()
+        };
+        merged.iter().zip(counted).find_map(|(line, counted)| {
+            let [base, upstream] =
+                [&self.base, &self.upstream.lines].map(|lines| known(line, lines));
+            let (base, upstream) = (base?.trim_end(), upstream?.trim_end());
+            let local = line.trim_end();
+            let is_contested = base != upstream && base != local && upstream != local;
+            (is_contested && counted.trim_end() == local).then(|| LineConflict {
+                line: 1 + self
+                    .local
+                    .lines
+                    .iter()
+                    .position(|other| other == line)
+                    .unwrap_or(0),
+                base: base.to_owned(),
+                upstream: upstream.to_owned(),
+                local: local.to_owned(),
+            })
+        })
+    }
+
     fn settle(
         &self,
         group: &Group<'_>,
@@ -192,9 +237,10 @@ impl<'t> Sides<'t> {
         let of = |side: &Side<'t>, changes: &[Change]| -> Vec<Piece<'t>> {
             let pieces = changes.iter().flat_map(one_by_one);
             pieces
-                .map(|change| Piece {
+                .map(|(change, whole)| Piece {
                     base: change.base,
                     lines: side.lines[change.new].to_vec(),
+                    whole,
                 })
                 .collect()
         };
@@ -225,6 +271,8 @@ impl<'t> Sides<'t> {
 struct Piece<'t> {
     base: Range<usize>,
     lines: Vec<&'t str>,
+    /// The lines of the base that were changed in one go with it.
+    whole: Range<usize>,
 }
 
 impl Piece<'_> {
@@ -234,7 +282,7 @@ impl Piece<'_> {
 
     /// Whether one change does not leave what the other one is about as it was.
     fn clashes(&self, other: &Self) -> bool {
-        if self == other {
+        if (&self.base, &self.lines) == (&other.base, &other.lines) {
             return false;
         }
         match (self.is_insertion(), other.is_insertion()) {
@@ -246,27 +294,28 @@ impl Piece<'_> {
         }
     }
 
-    /// Whether an insertion is within the lines that this replaces, or beside them when they go.
+    /// Whether an insertion is within what this rewrote, or beside lines that go, or brings what this brings, too.
     fn moves_ground_of(&self, insertion: &Self) -> bool {
-        let (at, range) = (insertion.base.start, &self.base);
+        let (at, range) = (insertion.base.start, &self.whole);
         let is_within = range.start < at && at < range.end;
         let is_beside = at == range.start || at == range.end;
-        is_within || is_beside && self.lines.is_empty()
+        let brings = |line: &&str| !line.trim().is_empty() && self.lines.contains(line);
+        is_within || is_beside && (self.lines.is_empty() || insertion.lines.iter().any(brings))
     }
 }
 
 /// A change of as many lines as there were is one of each line.
-fn one_by_one(change: &Change) -> Vec<Change> {
+fn one_by_one(change: &Change) -> Vec<(Change, Range<usize>)> {
+    let whole = &change.base;
     if change.base.len() != change.new.len() {
-        return vec![change.clone()];
+        return vec![(change.clone(), whole.clone())];
     }
     let lines = change.base.clone().zip(change.new.clone());
-    lines
-        .map(|(base, new)| Change {
-            base: base..base + 1,
-            new: new..new + 1,
-        })
-        .collect()
+    let one = |(base, new)| Change {
+        base: base..base + 1,
+        new: new..new + 1,
+    };
+    lines.map(|pair| (one(pair), whole.clone())).collect()
 }
 
 #[derive(Default)]
@@ -332,13 +381,19 @@ fn new_range(group: &Group<'_>, changes: &[Change], start: usize) -> Range<usize
 }
 
 fn changes(base: &[&str], side: &[&str], comparison: Comparison) -> Vec<Change> {
-    let key = |line: &&str| match comparison {
-        Comparison::Exact => (*line).to_owned(),
-        Comparison::Loose => numbering::without_number(line.trim_end()),
+    let keys = |lines: &[&str]| -> Vec<String> {
+        match comparison {
+            Comparison::Exact => lines.iter().map(|line| (*line).to_owned()).collect(),
+            Comparison::WithoutBlanksAtTheEnd => lines
+                .iter()
+                .map(|line| line.trim_end().to_owned())
+                .collect(),
+            Comparison::Loose => numbering::without_numbers(lines),
+        }
     };
     let mut input = InternedInput::default();
-    input.update_before(base.iter().map(key));
-    input.update_after(side.iter().map(key));
+    input.update_before(keys(base).into_iter());
+    input.update_after(keys(side).into_iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     // Where a change could be moved up or down, git's choice.
     diff.postprocess_no_heuristic(&input);

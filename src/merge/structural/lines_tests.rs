@@ -136,3 +136,65 @@ fn empty_texts_are_texts() {
     assert_eq!(merge_lines("", "a\n", "").as_deref(), Ok("a\n"));
     assert_eq!(merge_lines("a\n", "", "a\n").as_deref(), Ok(""));
 }
+
+#[track_caller]
+fn assert_conflict(base: &str, upstream: &str, local: &str) {
+    assert!(
+        merge_lines(base, upstream, local).is_err(),
+        "{:?}",
+        merge_lines(base, upstream, local)
+    );
+    assert!(
+        merge_lines(base, local, upstream).is_err(),
+        "the other way round"
+    );
+}
+
+#[test]
+fn a_line_that_both_sides_added_is_not_there_twice() {
+    assert_conflict(
+        "- a\n- go\n",
+        "- a\n- open\n- go\n",
+        "- a\n- open\n- go now\n",
+    );
+    assert_conflict(
+        "- a\n- go\n",
+        "- a\n- open\n- go\n",
+        "- a now\n- open\n- go\n",
+    );
+}
+
+#[test]
+fn a_line_inserted_into_what_the_other_side_rewrote_is_a_conflict() {
+    assert_conflict(
+        "mount /x\nrm -r /x/tmp\n",
+        "mount /x\ncd /x\nrm -r /x/tmp\n",
+        "mount /y && cd /y\nrm -r tmp\n",
+    );
+}
+
+#[test]
+fn blank_lines_beside_a_changed_line_are_kept() {
+    let merged = merge_lines("a\nb\nc\n", "a2\nb\nc\n", "a\n\nb\nc\n");
+    assert_eq!(merged.as_deref(), Ok("a2\n\nb\nc\n"));
+}
+
+#[test]
+fn a_number_that_both_sides_changed_and_nothing_counts_is_a_conflict() {
+    assert_conflict("10. seconds\n", "20. seconds\n", "30. seconds\n");
+}
+
+#[test]
+fn numbers_that_nothing_counts_are_text() {
+    let fenced = |lines: &str| format!("```\n{lines}```\n");
+    assert_conflict(
+        &fenced("1. a\n2. b\n3. c\n"),
+        &fenced("1. new\n2. a\n3. b\n4. c\n"),
+        &fenced("1. a\n2. b mine\n3. c\n"),
+    );
+    assert_conflict(
+        "1. a\n2. b\n3. c\n\nText.\n\n1. x\n1. y\n",
+        "1. new\n2. a\n3. b\n4. c\n\nText.\n\n1. x\n1. y\n",
+        "1. a\n2. b mine\n3. c\n\nText.\n\n1. x\n1. y\n",
+    );
+}

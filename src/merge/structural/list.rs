@@ -2,7 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::entries::Entry;
+use super::entries::{Entry, indentation, is_remark};
 use crate::skill::fields::{Split, list_field};
 use crate::skill::frontmatter::parse_yaml;
 
@@ -12,21 +12,29 @@ pub struct List {
     style: Style,
     /// The key with its colon, and its blanks.
     key: String,
+    /// Whether neither order nor repetition means anything.
+    is_set: bool,
 }
 
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 struct Item {
     value: Value,
+    /// Remarks above it, in lines of their own.
+    lead: String,
     /// As it was written, if that can be told.
     text: Option<String>,
 }
 
-#[derive(Clone, PartialEq)]
 enum Style {
     /// `[a, b]`, and what stands behind it.
     Flow { behind: String },
-    /// Each item on a line of its own, with so many blanks before its dash; `first` is what stands behind the key.
-    Block { indent: usize, first: String },
+    /// Each item on a line of its own, with so many blanks before its dash; `first` is what stands behind the key, `tail`
+    /// remarks below the last item.
+    Block {
+        indent: usize,
+        first: String,
+        tail: String,
+    },
     /// One text of words, with what stands between them.
     Words { between: &'static str },
 }
@@ -35,8 +43,9 @@ impl List {
     /// The list that is the value of a key; `None` if it is none, or holds more than plain values.
     pub fn of(entry: &Entry<'_>) -> Option<Self> {
         let (key, rest) = entry.split_key()?;
-        match &entry.value {
-            Value::Sequence(values) => {
+        let split: Option<Split> = list_field(&entry.key);
+        let (style, items) = match (&entry.value, split) {
+            (Value::Sequence(values), _) => {
                 let is_plain = |value: &Value| {
                     matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_))
                 };
@@ -49,69 +58,127 @@ impl List {
                     block(rest, entry.indent)
                 };
                 let texts = texts.filter(|texts| texts.len() == values.len());
-                let items = values.iter().enumerate().map(|(at, value)| Item {
-                    value: value.clone(),
-                    text: texts.as_ref().and_then(|texts| texts.get(at)).cloned(),
+                let items = values.iter().enumerate().map(|(at, value)| {
+                    let text = texts.as_ref().and_then(|texts| texts.get(at)).cloned();
+                    let (lead, text) = text.unzip();
+                    Item {
+                        value: value.clone(),
+                        lead: lead.unwrap_or_default(),
+                        text,
+                    }
                 });
-                Some(Self {
-                    items: items.collect(),
-                    style,
-                    key: key.to_owned(),
-                })
+                (style, items.collect())
             }
-            Value::String(words) => {
-                let split: Split = list_field(&entry.key)?;
-                let words_of = split(words)
-                    .into_iter()
-                    .map(str::trim)
-                    .filter(|word| !word.is_empty());
-                let items = words_of.map(|word| Item {
+            (Value::String(words), Some(split)) => {
+                let all = split(words).into_iter().map(str::trim);
+                let items = all.filter(|word| !word.is_empty()).map(|word| Item {
                     value: Value::String(word.to_owned()),
+                    lead: String::new(),
                     text: None,
                 });
-                Some(Self {
-                    items: items.collect(),
-                    style: Style::Words {
-                        between: if words.contains(',') { ", " } else { " " },
-                    },
-                    key: key.to_owned(),
-                })
+                let between = if words.contains(',') { ", " } else { " " };
+                (Style::Words { between }, items.collect())
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(Self {
+            items,
+            style,
+            key: key.to_owned(),
+            is_set: split.is_some(),
+        })
+    }
+
+    fn find(&self, item: &Item) -> Option<&Item> {
+        self.items.iter().find(|other| other.value == item.value)
     }
 
     fn has(&self, item: &Item) -> bool {
-        self.items.iter().any(|other| other.value == item.value)
+        self.find(item).is_some()
+    }
+
+    /// Whether a change from `base` to this is more than some items put in or taken out.
+    fn is_rewritten(&self, base: Option<&Self>) -> bool {
+        let repeats = |list: &Self| {
+            let twice = |(at, item): (usize, &Item)| {
+                list.items[..at]
+                    .iter()
+                    .any(|other| other.value == item.value)
+            };
+            list.items.iter().enumerate().any(twice)
+        };
+        let Some(base) = base else {
+            return true;
+        };
+        let added = self.items.iter().any(|item| !base.has(item));
+        let removed = base.items.iter().any(|item| !self.has(item));
+        let of_both = |one: &Self, other: &Self| -> Vec<Value> {
+            let common = one.items.iter().filter(|item| other.has(item));
+            common.map(|item| item.value.clone()).collect()
+        };
+        repeats(self)
+            || repeats(base)
+            || added && removed
+            || of_both(self, base) != of_both(base, self)
     }
 }
 
-/// What both sides added and neither removed, written in the local side's style; without a base, all of both.
-pub fn merge(base: Option<&List>, upstream: &List, local: &List) -> (String, Value) {
-    let was_there = |item: &Item| base.is_some_and(|base| base.has(item));
+/// What both sides added and neither removed, written in the local side's style. `None` where that is no answer: a list that
+/// restricts the skill would get empty, which means "all", or is not known to have had a common base; the order of another
+/// list, or what stands twice in it, may mean something.
+pub fn merge(base: Option<&List>, upstream: &List, local: &List) -> Option<(String, Value)> {
+    let is_set = upstream.is_set && local.is_set;
+    if is_set && base.is_none()
+        || !is_set && (upstream.is_rewritten(base) || local.is_rewritten(base))
+    {
+        return None;
+    }
+    let of_base = |item: &Item| base.and_then(|base| base.find(item));
     let mut merged: Vec<Item> = Vec::new();
     for item in &local.items {
-        let removed = was_there(item) && !upstream.has(item);
-        if !removed && !merged.iter().any(|known| known.value == item.value) {
-            merged.push(item.clone());
+        let removed = of_base(item).is_some() && !upstream.has(item);
+        if removed || merged.iter().any(|known| known.value == item.value) {
+            continue;
         }
+        // What the firmware wrote otherwise and the user did not.
+        let as_base =
+            of_base(item).is_some_and(|base| (&base.lead, &base.text) == (&item.lead, &item.text));
+        let rewritten = upstream
+            .find(item)
+            .filter(|_| as_base && upstream.is_written_like(local));
+        merged.push(rewritten.unwrap_or(item).clone());
     }
     let mut after = 0;
     for item in &upstream.items {
         match merged.iter().position(|known| known.value == item.value) {
             Some(at) => after = at + 1,
-            None if was_there(item) => {}
+            None if of_base(item).is_some() => {}
             None => {
                 let mut item = item.clone();
-                if upstream.style != local.style {
-                    item.text = None;
+                if !upstream.is_written_like(local) {
+                    // Quotes mean the same in every style.
+                    item.text = item.text.filter(|text| is_quoted(text));
+                    item.lead.clear();
                 }
                 merged.insert(after, item);
                 after += 1;
             }
         }
     }
-    write(&merged, local)
+    let gets_empty = merged.is_empty() && !upstream.items.is_empty() && !local.items.is_empty();
+    (!gets_empty).then(|| write(&merged, local))
+}
+
+fn is_quoted(text: &str) -> bool {
+    ['"', '\'']
+        .iter()
+        .any(|quote| text.len() > 1 && text.starts_with(*quote) && text.ends_with(*quote))
+}
+
+impl List {
+    fn is_written_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(&self.style) == std::mem::discriminant(&other.style)
+    }
 }
 
 fn write(items: &[Item], like: &List) -> (String, Value) {
@@ -127,16 +194,23 @@ fn write(items: &[Item], like: &List) -> (String, Value) {
             let words = Value::String(words.join(between));
             let text = Item {
                 value: words.clone(),
+                lead: String::new(),
                 text: None,
             };
             let key = key.trim_end();
             (format!("{key} {}\n", text.written()), words)
         }
-        Style::Block { indent, first } if !items.is_empty() => {
+        Style::Block {
+            indent,
+            first,
+            tail,
+        } if !items.is_empty() => {
             let blanks = " ".repeat(*indent);
-            let lines = texts.map(|text| format!("{blanks}- {text}\n"));
+            let lines = items.iter().zip(texts);
+            let lines = lines.map(|(item, text)| format!("{}{blanks}- {text}\n", item.lead));
+            let lines: String = lines.collect();
             (
-                format!("{}{first}\n{}", key.trim_end(), lines.collect::<String>()),
+                format!("{}{first}\n{lines}{tail}", key.trim_end()),
                 values(),
             )
         }
@@ -188,7 +262,7 @@ impl Item {
 }
 
 /// The items of `[…]` as they were written.
-fn flow(text: &str) -> (Style, Option<Vec<String>>) {
+fn flow(text: &str) -> (Style, Option<Vec<(String, String)>>) {
     let text = text.trim_end_matches(['\n', '\r']);
     let mut items = Vec::new();
     let mut item = String::new();
@@ -225,6 +299,10 @@ fn flow(text: &str) -> (Style, Option<Vec<String>>) {
                 let style = Style::Flow {
                     behind: behind.to_owned(),
                 };
+                let items = items
+                    .into_iter()
+                    .map(|item| (String::new(), item))
+                    .collect();
                 return (style, is_plain.then_some(items));
             }
             _ => {}
@@ -237,36 +315,37 @@ fn flow(text: &str) -> (Style, Option<Vec<String>>) {
     (style, None)
 }
 
-/// The items of a list with an item on each line, as they were written.
-fn block(text: &str, key_indent: usize) -> (Style, Option<Vec<String>>) {
+/// The items of a list with an item on each line, as they were written, with the remarks above each.
+fn block(text: &str, key_indent: usize) -> (Style, Option<Vec<(String, String)>>) {
     let (first, lines) = text.split_once('\n').unwrap_or((text, ""));
     let mut indent = None;
     let mut items = Vec::new();
-    for line in lines.lines() {
-        let blanks = super::entries::indentation(line);
+    let mut lead = String::new();
+    let mut is_told = true;
+    for line in lines.split_inclusive('\n') {
+        if is_remark(line) {
+            lead.push_str(line);
+            continue;
+        }
+        let blanks = indentation(line);
         let item = line.get(blanks..).and_then(|text| text.strip_prefix("- "));
         match item {
             Some(item) if indent.is_none_or(|indent| indent == blanks) => {
                 indent = Some(blanks);
-                items.push(item.trim_end().to_owned());
+                items.push((std::mem::take(&mut lead), item.trim_end().to_owned()));
             }
-            _ => {
-                let style = Style::Block {
-                    indent: indent.unwrap_or(key_indent + 2),
-                    first: first.trim_end().to_owned(),
-                };
-                return (style, None);
-            }
+            _ => is_told = false,
         }
     }
-    let first = first.trim_end();
+    let first = first.trim();
     let style = Style::Block {
         indent: indent.unwrap_or(key_indent + 2),
         first: if first.is_empty() {
             String::new()
         } else {
-            format!(" {}", first.trim_start())
+            format!(" {first}")
         },
+        tail: lead,
     };
-    (style, Some(items))
+    (style, is_told.then_some(items))
 }

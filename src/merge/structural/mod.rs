@@ -88,7 +88,7 @@ pub fn merge_documents(
 ) -> Result<String, Vec<Conflict>> {
     let ending = LineEnding::of_merge(base, upstream, local);
     let unified = |text: &str| text.replace("\r\n", "\n");
-    if LineEnding::differ(base, upstream, local) {
+    if LineEnding::are_to_be_unified(base, upstream, local) {
         let base = base.map(unified);
         let merged = merge_unified(base.as_deref(), &unified(upstream), &unified(local))?;
         return Ok(ending.apply(&merged));
@@ -186,12 +186,11 @@ impl LineEnding {
         }
     }
 
-    /// Whether texts that are otherwise the same differ in nothing but this.
-    fn differ(base: Option<&str>, upstream: &str, local: &str) -> bool {
-        let of_local = Self::of(local);
-        let others = [base, Some(upstream)].into_iter().flatten().map(Self::of);
-        let all: Vec<Self> = others.chain([of_local]).collect();
-        !all.contains(&Self::Mixed) && all.iter().any(|ending| *ending != of_local)
+    /// Whether the texts are to be merged with `\n` at the end of their lines.
+    fn are_to_be_unified(base: Option<&str>, upstream: &str, local: &str) -> bool {
+        let all = [base, Some(upstream), Some(local)];
+        let all: Vec<Self> = all.into_iter().flatten().map(Self::of).collect();
+        !all.contains(&Self::Mixed) && all.contains(&Self::CrLf)
     }
 
     /// That of the side that changed it.

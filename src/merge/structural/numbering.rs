@@ -38,31 +38,56 @@ pub fn without_number(line: &str) -> String {
     }
 }
 
-/// Counts the items of each list from the number of its first one, if all lists of the `sources` are numbered so.
-pub fn renumber(text: &str, sources: &[&str]) -> String {
-    if !sources.iter().all(|source| renumbered(source) == *source) {
-        return text.to_owned();
-    }
-    renumbered(text)
+/// The lines without blanks at their ends and without the numbers of items; what is in a code fence keeps its numbers.
+pub fn without_numbers(lines: &[&str]) -> Vec<String> {
+    let mut fence = Fence::default();
+    let key = |line: &&str| {
+        let line = line.trim_end();
+        if fence.holds(line) {
+            line.to_owned()
+        } else {
+            without_number(line)
+        }
+    };
+    lines.iter().map(key).collect()
 }
 
-fn renumbered(text: &str) -> String {
+/// Whether the items of all lists are counted from the number of the first one.
+pub fn is_counted(text: &str) -> bool {
+    counted(text) == text
+}
+
+/// A code fence, which goes on until its mark comes again.
+#[derive(Default)]
+pub struct Fence {
+    open: Option<&'static str>,
+}
+
+impl Fence {
+    /// Whether a line is in one, or its mark.
+    pub fn holds(&mut self, line: &str) -> bool {
+        let text = line.trim_start_matches([' ', '\t']);
+        let marks = ["```", "~~~"];
+        let mark = marks.into_iter().find(|mark| text.starts_with(mark));
+        match (self.open, mark) {
+            (Some(open), Some(mark)) if open == mark => self.open = None,
+            (None, Some(mark)) => self.open = Some(mark),
+            _ => {}
+        }
+        self.open.is_some() || mark.is_some()
+    }
+}
+
+/// Counts the items of each list from the number of its first one.
+pub fn counted(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     // The lists that are open, outermost first: indentation, and the number of the last item.
     let mut open: Vec<(usize, u64)> = Vec::new();
-    let mut fence: Option<&str> = None;
+    let mut fence = Fence::default();
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim_start_matches([' ', '\t']);
         let indent = line.len() - trimmed.len();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| trimmed.starts_with(mark));
-        match (fence, mark) {
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, Some(mark)) => fence = Some(mark),
-            _ => {}
-        }
-        if fence.is_some() || mark.is_some() || trimmed.trim().is_empty() {
+        if fence.holds(line) || trimmed.trim().is_empty() {
             result.push_str(line);
             continue;
         }
@@ -113,17 +138,25 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_counted_from_their_first_number_each_at_its_own_indentation() {
-        let text = "3. a\n\n   1. b\n   1. c\n3. d\n\nText.\n\n7. e\n7. f\n```\n1. g\n1. h\n```\n";
-        let counted =
-            "3. a\n\n   1. b\n   2. c\n4. d\n\nText.\n\n7. e\n8. f\n```\n1. g\n1. h\n```\n";
-        assert_eq!(renumber(text, &[]), counted);
+    fn numbers_in_code_stay() {
+        let lines = ["1. a  ", "```", "1. b", "```", "2. c"];
+        assert_eq!(
+            without_numbers(&lines),
+            ["0. a", "```", "1. b", "```", "0. c"]
+        );
     }
 
     #[test]
-    fn lists_that_are_numbered_otherwise_on_a_side_stay_as_they_are() {
-        let text = "1. a\n1. b\n1. c\n";
-        assert_eq!(renumber(text, &["1. a\n1. b\n"]), text);
-        assert_eq!(renumber(text, &["1. a\n2. b\n"]), "1. a\n2. b\n3. c\n");
+    fn lists_are_counted_from_their_first_number_each_at_its_own_indentation() {
+        let text = "3. a\n\n   1. b\n   1. c\n3. d\n\nText.\n\n7. e\n7. f\n```\n1. g\n1. h\n```\n";
+        let expected =
+            "3. a\n\n   1. b\n   2. c\n4. d\n\nText.\n\n7. e\n8. f\n```\n1. g\n1. h\n```\n";
+        assert_eq!(counted(text), expected);
+    }
+
+    #[test]
+    fn lists_that_are_numbered_otherwise_are_not_counted() {
+        assert!(!is_counted("1. a\n1. b\n"));
+        assert!(is_counted("3. a\n4. b\n\nText.\n\n1. c\n"));
     }
 }
