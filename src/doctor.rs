@@ -1,12 +1,15 @@
 //! What is wrong with library, ledger, bases and configuration, and what repairs it; changes nothing.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::config::Settings;
 use crate::library::{self, Library};
 use crate::merge::llm::Llm;
 use crate::store::{
-    FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, RelPath, absent_as_none, layout, leftovers,
+    FileHasher, Filesystem, Hash, Kind, LinuxFilesystem, LockError, RelPath, WriteLock,
+    absent_as_none, layout, leftovers,
 };
 use crate::sync::ledger::{self, Ledger, Record};
 use crate::sync::{
@@ -39,6 +42,8 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     let filesystem = LinuxFilesystem::open(&options.config_dir)
         .map_err(|e| SyncError::config_dir(&options.config_dir, e))?;
     let library_exists = check_library_root(&filesystem)?;
+    // What another process is in the middle of looks like damage.
+    let _held = wait_for_writers(&filesystem, options.lock_timeout)?;
     let mut doctor = Doctor {
         filesystem: &filesystem,
         findings: Vec::new(),
@@ -69,6 +74,22 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     let library = library::scan(&filesystem)?;
     doctor.library(&library, settings);
     Ok(doctor.findings)
+}
+
+/// Holds the lock, if there is one already: nothing is made for a look.
+fn wait_for_writers(
+    filesystem: &LinuxFilesystem,
+    timeout: Duration,
+) -> Result<Option<WriteLock<'_>>, SyncError> {
+    if filesystem.metadata(&layout::lock()).is_err() {
+        return Ok(None);
+    }
+    match WriteLock::acquire(filesystem, timeout) {
+        Ok(held) => Ok(Some(held)),
+        Err(busy @ LockError::Busy { .. }) => Err(busy.into()),
+        // What is wrong with the lock is told with all else.
+        Err(LockError::Store(_)) => Ok(None),
+    }
 }
 
 struct Doctor<'a> {

@@ -98,7 +98,9 @@ impl AgentToml {
                 DeValue::Table(inner) => table = inner,
                 _ => {
                     let problem = self.wrong(value, key, "a table");
-                    self.broken.push(problem);
+                    if !self.broken.contains(&problem) {
+                        self.broken.push(problem);
+                    }
                     return None;
                 }
             }

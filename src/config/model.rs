@@ -141,9 +141,7 @@ impl ModelChoice {
             .base_url
             .clone()
             .unwrap_or_else(|| provider.base_url().into());
-        if !(base_url.starts_with("https://") || base_url.starts_with("http://")) {
-            return Err(no_model("base_url is no http:// or https:// address"));
-        }
+        ModelSettings::check_base_url(&base_url).map_err(NoModel)?;
         Ok(ModelSettings {
             provider,
             base_url,
@@ -162,7 +160,7 @@ impl ModelChoice {
     ) -> Result<Option<Secret>, String> {
         let key = match &self.key {
             Key::None => return Ok(None),
-            Key::Written(key) => match key.strip_prefix('$') {
+            Key::Written(key) => match key.strip_prefix('$').filter(|name| is_variable(name)) {
                 None => key.clone(),
                 Some(name) => {
                     let value = environment(name).and_then(|value| value.into_string().ok());
@@ -182,6 +180,14 @@ impl ModelChoice {
         }
         Ok(Some(Secret::new(key.to_owned())))
     }
+}
+
+/// Whether this can be the name of a variable; a key may begin with `$`, too.
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn read_key(path: &Path) -> Result<String, String> {

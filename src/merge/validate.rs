@@ -32,6 +32,15 @@ pub enum Invalid {
     /// A tool that neither side allows.
     #[error("allows the tool {0:?}, which neither side does")]
     NewTool(String),
+    /// What both sides restrict it to is missing: the skill would be for all of them.
+    #[error("has no {0}, which both sides have")]
+    Widened(&'static str),
+    /// A device or a child agent that neither side names, or another origin.
+    #[error("has another {0} than both sides")]
+    NewValue(&'static str),
+    /// A control character that neither side has.
+    #[error("has the control character {0}, which neither side has")]
+    Control(String),
     /// A tool that the board does not have, and that the user's text does not name.
     #[error("allows the tool {0:?}, which is not in the tools file")]
     UnknownTool(String),
@@ -79,6 +88,57 @@ pub fn validate(
     if is_concatenation(document.body(), upstream.body(), local.body()) {
         return Err(Invalid::Concatenation);
     }
+    let is_control = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t') || is_bidi(*c);
+    let control = text
+        .chars()
+        .filter(is_control)
+        .find(|c| sides.iter().all(|side| !side.contains(*c)));
+    if let Some(control) = control {
+        return Err(Invalid::Control(control.escape_unicode().to_string()));
+    }
+    for (field, is_restricted) in [
+        (
+            "allowed_tools",
+            [&document, &upstream, &local].map(|one| !one.allowed_tools().is_empty()),
+        ),
+        (
+            "device_types",
+            [&document, &upstream, &local].map(|one| !one.device_types().is_empty()),
+        ),
+    ] {
+        if is_restricted == [false, true, true] {
+            return Err(Invalid::Widened(field));
+        }
+    }
+    let both = [&upstream, &local];
+    let known_devices = |device| both.iter().any(|side| side.device_types().contains(device));
+    let known_children = |child| {
+        both.iter()
+            .any(|side| side.allowed_children().contains(child))
+    };
+    for (field, is_known) in [
+        (
+            "device_types",
+            document.device_types().iter().all(known_devices),
+        ),
+        (
+            "allowed_children",
+            document.allowed_children().iter().all(known_children),
+        ),
+        (
+            "source",
+            both.iter().any(|side| side.source() == document.source()),
+        ),
+        (
+            "created_by",
+            both.iter()
+                .any(|side| side.created_by() == document.created_by()),
+        ),
+    ] {
+        if !is_known {
+            return Err(Invalid::NewValue(field));
+        }
+    }
     for tool in document.allowed_tools() {
         let of_local = local.allowed_tools().contains(tool);
         if !of_local && !upstream.allowed_tools().contains(tool) {
@@ -92,7 +152,13 @@ pub fn validate(
     Ok(())
 }
 
+/// Characters that change the direction of what follows: what is shown is then not what is there.
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 fn is_marker(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t', '-', '*']);
     ["<<<<<<<", "|||||||", ">>>>>>>"].iter().any(|marker| {
         line.strip_prefix(marker)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -196,6 +262,26 @@ mod tests {
             (
                 BASE.split("\nOne").next().unwrap().to_owned(),
                 "has no text below its frontmatter",
+            ),
+            (
+                good().replace("allowed_tools: [a, b, own]\n", ""),
+                "has no allowed_tools, which both sides have",
+            ),
+            (
+                good().replace("---\n\n", "source: agent\n---\n\n"),
+                "has another source than both sides",
+            ),
+            (
+                good().replace("---\n\n", "device_types: [iOS]\n---\n\n"),
+                "has another device_types than both sides",
+            ),
+            (
+                good().replace("Two", "Two\u{1b}[2J"),
+                "has the control character \\u{1b}",
+            ),
+            (
+                good().replace("Two", "- <<<<<<< local\nTwo"),
+                "has a conflict marker in line 9",
             ),
             (
                 good().replace("Two", "<<<<<<< local\nTwo"),

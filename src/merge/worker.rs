@@ -228,6 +228,10 @@ impl Merger {
             match conclude_merge(filesystem, bundle, &sync, job, conclusion) {
                 Err(SyncError::Lock(LockError::Busy { .. }))
                     if waited < wanted && !self.stop.is_wanted() => {}
+                Err(SyncError::Lock(LockError::Busy { path, .. })) => {
+                    let seconds = waited.min(wanted).as_secs_f64();
+                    return Err(LockError::Busy { path, seconds }.into());
+                }
                 concluded => return concluded,
             }
         }

@@ -255,7 +255,7 @@ impl Conclude<'_> {
         let mut planner = Planner::new(filesystem, self.bundle, &settled.ledger, self.engine)?;
         let (plan, bundled) = match planner.plan_merge(self.job, merged) {
             Ok(Some(planned)) => planned,
-            Ok(None) => return self.record(&settled, MergeFailure::lasting(self.what_changed())),
+            Ok(None) => return self.record(&settled, self.what_changed()),
             Err(reason) => return self.record(&settled, MergeFailure::transient(reason)),
         };
         let before = settled.ledger.records.get(&self.job.name).cloned();
@@ -346,11 +346,12 @@ impl Conclude<'_> {
         Ok(Concluded::Failed(failure))
     }
 
-    fn what_changed(&self) -> String {
+    /// The user's change is another merge; that of the slot or of the state dir may be undone, and then this one is wanted.
+    fn what_changed(&self) -> MergeFailure {
         if self.local_hash() == Some(self.job.local_hash) {
-            "the firmware's text or the base changed before apply".into()
+            MergeFailure::transient("the firmware's text or the base changed before apply")
         } else {
-            LOCAL_CHANGED.into()
+            MergeFailure::lasting(LOCAL_CHANGED)
         }
     }
 

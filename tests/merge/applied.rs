@@ -74,19 +74,20 @@ fn a_user_who_had_the_firmwares_change_already_is_as_synced_after_it() {
 }
 
 #[test]
-fn a_name_that_both_have_without_a_common_base_is_merged_if_one_has_all_of_the_other() {
+fn a_name_that_both_have_without_a_common_base_is_merged_if_the_users_text_has_all_of_the_firmwares()
+ {
     let board = Board::new();
-    let shipped = text("foo", &[("Third, act.", "Third, act.\n\nFourth, rest.")]);
-    board.user_skill("foo", &base("foo"));
+    let mine = text("foo", &[("Third, act.", "Third, act.\n\nFourth, rest.")]);
+    board.user_skill("foo", &mine);
     board.user_file("foo/references/own.md", "own");
     board.user_file("foo/references/both.md", "mine");
-    board.skill("foo", &shipped);
+    board.skill("foo", &base("foo"));
     board.bundle_file("foo/references/both.md", "theirs");
     board.bundle_file("foo/references/new.md", "new");
     let report = merge(&board, &[]).expect(0).json();
     assert_eq!(report["merged"][0]["mode"], "two_way_no_base");
-    assert_eq!(board.text("foo"), shipped);
-    board.assert_record("foo", "synced", &shipped, &shipped);
+    assert_eq!(board.text("foo"), mine);
+    board.assert_record("foo", "merged", &base("foo"), &mine);
     let files = [
         ("references/own.md", "own"),
         ("references/both.md", "mine"),
@@ -119,11 +120,12 @@ fn only_the_skills_that_are_named_are_merged() {
 #[test]
 fn a_name_that_there_is_not_is_told() {
     let board = diverged(&["foo"], local);
-    let run = merge(&board, &["nothing"]).expect(1);
-    assert!(
-        run.stderr.contains("there is no skill \"nothing\""),
-        "{run:?}"
-    );
+    let before = board.snapshot();
+    let run = board.run(&["--json", "merge", "nothing"]).expect(1);
+    let error = "there is no skill nothing; 'status' lists all skills";
+    assert_eq!(run.json()["error"], error);
+    assert!(run.stderr.contains(error), "{run:?}");
+    before.assert_same(&board.snapshot());
     let run = merge(&board, &["nothing", "foo"]).expect(3);
     assert_eq!(names(&run.json(), "merged"), ["foo"]);
 }

@@ -106,3 +106,24 @@ fn the_agents_key_goes_to_no_other_provider() {
     merge(&board, &[]).expect(0);
     assert_eq!(model.requests()[0].header("authorization"), None);
 }
+
+#[test]
+fn a_secret_in_the_wrong_place_comes_out_nowhere_either() {
+    for toml in [
+        format!("api_key = \"${KEY}\"\nbase_url = \"http://127.0.0.1:1/v1\""),
+        format!("base_url = \"http://user:{KEY}/x@127.0.0.1:1/v1\""),
+        format!("base_url = \"http://user:{KEY}#x@127.0.0.1:1/v1\""),
+        format!("base_url = \"http://127.0.0.1:99999/{KEY}\""),
+        format!("base_url = \"http://127.0.0.1:1/v1?key={KEY}\""),
+    ] {
+        let board = diverged(&["foo"], clashing);
+        let toml = format!("[model]\nprovider = \"kimi\"\nmodel = \"m\"\n[skills.merge]\n{toml}\n");
+        common::write(&board.agent().join("agent.toml"), toml);
+        let run = common::run(&mut board.command(&["-vv", "merge"]));
+        let doctor = common::run(&mut board.command(&["doctor"]));
+        let told = format!("{run:?}{doctor:?}{}", board.ledger_text());
+        assert!(!told.contains(KEY), "{told}");
+        assert_eq!(run.code, 0);
+        assert!(board.record("foo")["last_merge_error"].is_string());
+    }
+}

@@ -6,6 +6,8 @@ use crate::merge::model::MergeError;
 use crate::skill::shown;
 
 const MAX_SUMMARY_CHARS: usize = 300;
+/// An object is looked for at so many places.
+const MAX_STARTS: usize = 64;
 
 #[derive(Deserialize)]
 struct Result {
@@ -36,6 +38,8 @@ pub(super) fn parse(text: &str) -> std::result::Result<(String, String), MergeEr
 
 fn find(text: &str) -> Option<Result> {
     let starts = text.char_indices().filter(|(_, c)| *c == '{');
+    // Each may be read to the end of the text.
+    let starts = starts.take(MAX_STARTS);
     starts.filter_map(|(at, _)| read(text.get(at..)?)).next()
 }
 
@@ -61,6 +65,19 @@ mod tests {
         ] {
             assert_eq!(parse(&text), Ok(("a {b}".into(), "Both\\nsides.".into())));
         }
+    }
+
+    #[test]
+    fn an_answer_of_brackets_costs_no_time() {
+        let began = std::time::Instant::now();
+        for text in [
+            "{\"a\":".repeat(100_000),
+            "{\"a\":[".repeat(80_000),
+            "{".repeat(500_000),
+        ] {
+            assert!(parse(&text).is_err());
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(20));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use self::settings::{ModelSettings, Provider, Secret};
 use self::wire::Content;
 use super::model::{Answer, MergeError, MergeInput, Requests, SkillMergeModel};
 use super::structural::{self, Conflict};
+use crate::skill::SkillDocument;
 
 /// Statuses with which servers refuse a way of asking that they do not know; llama.cpp says 500.
 const NOT_SUPPORTED: [u16; 6] = [400, 404, 415, 422, 500, 501];
@@ -116,6 +117,16 @@ impl Llm {
     }
 }
 
+/// Whether two texts are the same but for line ends, remarks and how the frontmatter is written.
+fn says_the_same(one: &str, other: &str) -> bool {
+    let [a, b] = [one, other].map(|text| text.replace("\r\n", "\n"));
+    let read = |text: &str| SkillDocument::parse(text.as_bytes()).ok();
+    a.trim() == b.trim()
+        || read(&a).zip(read(&b)).is_some_and(|(a, b)| {
+            a.frontmatter() == b.frontmatter() && a.body().trim() == b.body().trim()
+        })
+}
+
 impl SkillMergeModel for Llm {
     fn merge(
         &self,
@@ -141,12 +152,13 @@ impl SkillMergeModel for Llm {
         }
         let (text, summary) = answer::parse(&content.text)?;
         let text = structural::with_section_of(&text, &input.texts.local);
+        let text = structural::with_line_ends_of(&text, &input.texts.local);
         for (whose, original) in [
             ("the firmware's text", Some(&input.texts.upstream)),
             ("the user's text", Some(&input.texts.local)),
             ("the text before both changes", input.texts.base.as_ref()),
         ] {
-            if original.is_some_and(|original| original.trim() == text.trim()) {
+            if original.is_some_and(|original| says_the_same(original, &text)) {
                 return Err(MergeError::BadAnswer(format!("is {whose} as it was")));
             }
         }

@@ -149,11 +149,34 @@ impl ModelSettings {
     /// The server's name, for messages; not what may stand before it, which can be a password.
     #[must_use]
     pub fn host(&self) -> &str {
-        let address = self
-            .base_url
-            .split_once("://")
-            .map_or(&*self.base_url, |(_, rest)| rest);
-        let host = address.split(['/', '?', '#']).next().unwrap_or_default();
-        host.rsplit('@').next().unwrap_or_default()
+        let rest = self.base_url.split_once("://");
+        let rest = rest.map_or(&*self.base_url, |(_, rest)| rest);
+        // A password may hold any of the signs that end a host.
+        let rest = rest.rsplit('@').next().unwrap_or_default();
+        rest.split(['/', '?', '#']).next().unwrap_or_default()
+    }
+
+    /// Says what is wrong with an address that requests are to go to.
+    ///
+    /// # Errors
+    /// That, without the address: it may hold a password.
+    pub fn check_base_url(url: &str) -> Result<(), String> {
+        if !(url.starts_with("https://") || url.starts_with("http://")) {
+            return Err("base_url is no http:// or https:// address".into());
+        }
+        let uri: ureq::http::Uri = url.parse().map_err(|_| "base_url is no URL".to_owned())?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        // Of an address in brackets only what is behind them may be a port.
+        let port = host.rsplit(']').next().unwrap_or_default().rsplit_once(':');
+        if port.is_some_and(|(_, port)| port.parse::<u16>().is_err())
+            || uri.host().is_none_or(str::is_empty)
+        {
+            return Err("base_url has no such host or port".into());
+        }
+        if uri.query().is_some() {
+            return Err("base_url has a query, behind which no path can be put".into());
+        }
+        Ok(())
     }
 }

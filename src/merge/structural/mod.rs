@@ -71,6 +71,16 @@ pub fn without_section(text: &str) -> String {
     body::Sectioned::of(text).text
 }
 
+/// A text of which all lines end as those of the local side.
+#[must_use]
+pub fn with_line_ends_of(text: &str, local: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    match LineEnding::of(local) {
+        LineEnding::CrLf => LineEnding::CrLf.apply(&text),
+        LineEnding::Lf | LineEnding::Mixed => text,
+    }
+}
+
 /// A merged text with the section of the local side, and no other.
 #[must_use]
 pub fn with_section_of(text: &str, local: &str) -> String {
