@@ -12,10 +12,12 @@ pub mod config;
 pub mod doctor;
 pub mod library;
 pub mod merge;
+pub mod profile;
 pub mod skill;
 pub mod store;
 pub mod sync;
 pub mod text;
+pub mod tools;
 pub mod usage;
 
 pub use sync::{SkillSyncOptions, SkillSyncReport, SyncError, sync_bundled_skills};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::profile::Language;
 use crate::skill::DeviceType;
 use crate::sync::EngineSetting;
 
@@ -139,6 +140,12 @@ pub(super) enum Command {
     Diff(DiffArgs),
     /// Give skills all their shipped files again; the user's own extra files stay
     Reset(ResetArgs),
+    /// Print the skill tools of an agent as JSON schemas
+    Tools(ToolsArgs),
+    /// Call a skill tool as an agent does
+    Tool(ToolArgs),
+    /// Print the skill sections of an agent's system prompt
+    Profile(ProfileArgs),
     /// Check skills before they go into an image
     Lint(LintArgs),
     /// Look for what is wrong with library, ledger and bases, and say what repairs it
@@ -200,6 +207,47 @@ pub(super) struct ResetArgs {
     /// Needed, for it discards the user's changes
     #[arg(long)]
     pub restore: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ToolsArgs {
+    /// Whose form
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ToolFormat,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ToolFormat {
+    /// Functions of OpenAI's chat completions
+    #[default]
+    Openai,
+    /// Tools of Anthropic's messages
+    Anthropic,
+    /// The result of tools/list of the Model Context Protocol
+    Mcp,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ToolArgs {
+    /// skill_list, skill_read, skill_manage or skill_mark_used
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Its input, a JSON object; - reads it from standard input
+    #[arg(value_name = "JSON")]
+    pub input: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ProfileArgs {
+    /// Skills whose instructions are put in whole
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub active: Vec<String>,
+    /// What the agent is about to do: skills that match come first
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Language of the rules: en or zh
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub lang: Language,
 }
 
 #[derive(Debug, clap::Args)]

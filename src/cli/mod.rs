@@ -8,9 +8,11 @@ mod exit;
 mod lint;
 mod merge;
 mod output;
+mod profile;
 mod reset;
 mod status;
 mod sync;
+mod tool;
 
 use std::ffi::OsString;
 
@@ -108,6 +110,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Status(args) => status::run(&context, &args),
         Command::Diff(args) => diff::run(&context, &args),
         Command::Reset(args) => reset::run(&context, &args),
+        Command::Tools(args) => tool::schemas_of(&context, &args),
+        Command::Tool(args) => tool::call(&context, &args),
+        Command::Profile(args) => profile::run(&context, &args),
         Command::Lint(args) => lint::run(&context, &args),
         Command::Doctor => doctor::run(&context),
     }

@@ -91,6 +91,29 @@ impl Output {
         self.print(line);
     }
 
+    /// A text that is the answer itself, byte for byte, and a line break where it has none; not to a terminal, which must not
+    /// act on it.
+    pub fn print_text(&self, text: &str) {
+        if self.json {
+            return;
+        }
+        if self.terminal {
+            for line in text.lines() {
+                self.print_line(Tone::Plain, line);
+            }
+            return;
+        }
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(std::io::stdout(), "{text}{end}");
+    }
+
+    /// An answer that is JSON whether or not JSON was asked for.
+    pub fn answer(&self, document: &impl Serialize) {
+        if let Ok(text) = serde_json::to_string_pretty(document) {
+            let _ = writeln!(std::io::stdout(), "{text}");
+        }
+    }
+
     /// Why a command did nothing, as the JSON document that is printed then.
     pub fn failure(&self, error: &dyn std::fmt::Display) {
         self.document(&serde_json::json!({ "error": error.to_string() }));

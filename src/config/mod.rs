@@ -11,6 +11,7 @@ pub use self::model::ModelChoice;
 use crate::skill::{DeviceType, ToolCatalog};
 use crate::store::{Bounded, read_followed};
 use crate::sync::EngineSetting;
+use crate::usage::Ages;
 
 const CONFIG_DIR: &str = "/userdata/agent";
 const BUNDLED_DIR: &str = "/oem/usr/share/aiden/skills";
@@ -48,6 +49,8 @@ pub struct Settings {
     pub engine: EngineSetting,
     /// The model that merges.
     pub model: ModelChoice,
+    /// When skills age that an agent made.
+    pub ages: Ages,
     /// Problems with a single value, which counts as unset.
     pub warnings: Vec<String>,
     /// Why `agent.toml` was not used, or not all of it.
@@ -71,6 +74,12 @@ impl Settings {
         let engine_in_file = file.text(&["skills", "merge", "engine"]);
         let tools_in_file = file.text(&["skills", "tools_file"]);
         let model = ModelChoice::read(&mut file);
+        let mut days = |key: &str, default: u32| file.number(&["skills", key]).unwrap_or(default);
+        let default = Ages::default();
+        let ages = Ages {
+            stale_days: days("stale_days", default.stale_days),
+            archive_days: days("archive_days", default.archive_days),
+        };
         let bundled_dir = flags
             .bundled_dir
             .or_else(|| environment("AIDEN_BUNDLED_SKILLS_DIR").map(PathBuf::from))
@@ -96,6 +105,7 @@ impl Settings {
             tools_file,
             engine: engine.unwrap_or_default(),
             model,
+            ages,
             warnings,
             broken: file.broken,
         }

@@ -131,6 +131,26 @@ impl<'fs> WriteLock<'fs> {
         let _ = self.filesystem.remove_dir(&path.parent());
     }
 
+    /// Takes a directory of the library away in one step: into the temporary directory, where the next sweep removes it.
+    /// Both names are on flash when this returns.
+    ///
+    /// # Errors
+    /// The kernel's; the directory is there still, or is gone.
+    pub fn take_out(&self, directory: &RelPath) -> Result<(), StoreError> {
+        let staged = layout::staged(directory);
+        let filesystem = self.filesystem;
+        self.ensure_dirs(&staged.parent())?;
+        filesystem
+            .rename(directory, &staged)
+            .during(filesystem, "remove", directory)?;
+        for parent in [staged.parent(), directory.parent()] {
+            filesystem
+                .sync_dir(&parent)
+                .during(filesystem, "flush", &parent)?;
+        }
+        Ok(())
+    }
+
     /// Removes a directory of the library, and those above it, that a removal left empty; never a skill's
     /// own. Says which directory's names changed last.
     pub fn remove_emptied(&self, mut directory: RelPath) -> RelPath {

@@ -92,6 +92,11 @@ pub struct BundledSkill {
 }
 
 impl Bundle {
+    /// One that nothing is asked of.
+    pub(super) fn none() -> Self {
+        Self::unusable(BundleState::Missing, String::new())
+    }
+
     /// Looks which skills the directory at `location` has; reads none of them.
     #[must_use]
     pub fn open(location: &Path) -> Self {

@@ -8,9 +8,12 @@ use aiden_skills::merge::{
     Answer, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop, Wanted,
     merge_tree,
 };
-use aiden_skills::store::Filesystem;
+use aiden_skills::skill::SkillName;
+use aiden_skills::store::{Filesystem, Hash};
 use aiden_skills::sync::ledger::LedgerState;
-use aiden_skills::sync::{Bundle, BundleState, Reset, reset_tree, sync_tree};
+use aiden_skills::sync::{
+    Bundle, BundleState, LockedLibrary, Reset, SyncError, reset_tree, sync_tree,
+};
 
 use crate::board::{Board, Skills, options, path, text};
 use crate::firmwares::{Firmwares, files};
@@ -124,6 +127,15 @@ fn reset(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, Str
         Ok(report) => Ok(report.failed.is_empty() && report.problems.is_empty()),
         Err(e) => Err(e.to_string()),
     }
+}
+
+/// What a tool does to the library.
+fn change(
+    filesystem: &dyn Filesystem,
+    make: impl Fn(&mut LockedLibrary<'_>) -> Result<(), SyncError>,
+) -> Result<bool, String> {
+    let mut library = LockedLibrary::lock(filesystem, &options()).map_err(|e| e.to_string())?;
+    make(&mut library).map(|()| true).map_err(|e| e.to_string())
 }
 
 /// What a model would answer.
@@ -296,6 +308,35 @@ pub fn scenarios() -> Vec<Scenario> {
             None,
             merge,
         ),
+        scenario("skill created by a tool", used, None, |filesystem, _| {
+            change(filesystem, |library| {
+                let name = SkillName::try_from("made").unwrap();
+                library.create(&name, &text("made", "By an agent."))
+            })
+        }),
+        scenario("skill edited by a tool", used, None, |filesystem, _| {
+            change(filesystem, |library| {
+                let before = Hash::of(text("alpha", "Old.").as_bytes());
+                library.replace(&path("alpha"), &text("alpha", "By an agent."), before)
+            })
+        }),
+        scenario("skill deleted by a tool", used, None, |filesystem, _| {
+            change(filesystem, |library| library.delete(&path("alpha")))
+        }),
+        scenario("file written by a tool", used, None, |filesystem, _| {
+            change(filesystem, |library| {
+                library.write_file(&path("alpha"), &path("references/new/a.md"), b"a", None)
+            })
+        }),
+        scenario("file removed by a tool", used, None, |filesystem, _| {
+            change(filesystem, |library| {
+                library.remove_file(
+                    &path("edited"),
+                    &path("references/own.md"),
+                    Hash::of(b"own"),
+                )
+            })
+        }),
         scenario("reset", used, None, reset),
         scenario(
             "reset of an archived skill",

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod agents;
 mod at_once;
 mod board;
 mod calls;

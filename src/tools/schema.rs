@@ -1,0 +1,137 @@
+//! The tools as JSON schemas, in the forms that agents are given them in; one definition.
+
+use serde_json::{Value, json};
+
+use super::Tool;
+
+/// In which form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Functions of OpenAI's chat completions.
+    #[default]
+    OpenAi,
+    /// Tools of Anthropic's messages.
+    Anthropic,
+    /// The result of `tools/list` of the Model Context Protocol.
+    Mcp,
+}
+
+/// All tools.
+#[must_use]
+pub fn schemas(format: Format) -> Value {
+    let all = Tool::ALL.iter();
+    match format {
+        Format::OpenAi => all
+            .map(|tool| {
+                json!({"type": "function", "function": {
+                    "name": tool.name(), "description": tool.description(), "parameters": tool.parameters()
+                }})
+            })
+            .collect(),
+        Format::Anthropic => all
+            .map(|tool| {
+                json!({
+                    "name": tool.name(), "description": tool.description(), "input_schema": tool.parameters()
+                })
+            })
+            .collect(),
+        Format::Mcp => {
+            let tools: Vec<Value> = all
+                .map(|tool| {
+                    json!({
+                        "name": tool.name(),
+                        "description": tool.description(),
+                        "inputSchema": tool.parameters(),
+                        "annotations": {
+                            "readOnlyHint": matches!(tool, Tool::List | Tool::Read),
+                            "destructiveHint": *tool == Tool::Manage,
+                            "openWorldHint": false
+                        }
+                    })
+                })
+                .collect();
+            json!({"tools": tools})
+        }
+    }
+}
+
+impl Tool {
+    /// What it is for, as an agent reads it.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::List => {
+                "List the installed skills: name, description, state and counters, as a JSON array. With a query, those that \
+                 match, best first; without, those used most first. Archived skills, and those for other devices, are left out \
+                 unless asked for."
+            }
+            Self::Read => {
+                "Read a skill before you follow it or change it. Answers the text of its SKILL.md, and below it the paths of \
+                 its other files, which file_path reads."
+            }
+            Self::Manage => {
+                "Create, change or delete an installed skill, its files, or its state. Read a skill with skill_read before \
+                 edit or patch. Prefer patch for small changes. Does not touch the skills that the firmware ships, nor \
+                 skill-state."
+            }
+            Self::MarkUsed => {
+                "Tell that you have carried out a task by a skill: call it once, after you did what the skill says. A stale or \
+                 archived skill gets active by it."
+            }
+        }
+    }
+
+    /// The JSON schema of its input.
+    #[must_use]
+    pub fn parameters(self) -> Value {
+        let name =
+            json!({"type": "string", "description": "The skill's name, as skill_list shows it."});
+        let text = |description: &str| json!({"type": "string", "description": description});
+        let flag = |description: &str| json!({"type": "boolean", "description": description});
+        let (properties, required) = match self {
+            Self::List => (
+                json!({
+                    "query": text("Words to look for in names, descriptions and texts. Leave it out to list all."),
+                    "limit": {"type": "integer", "minimum": 1, "description": "At most so many skills."},
+                    "state": {"type": "string", "enum": ["active", "stale", "archived"], "description": "Only skills in this state."},
+                    "include_archived": flag("Archived skills, too."),
+                    "include_incompatible": flag("Skills for other devices, too.")
+                }),
+                json!([]),
+            ),
+            Self::Read => (
+                json!({
+                    "name": name,
+                    "file_path": text("A file of the skill under references/, templates/, scripts/ or assets/. Leave it out for SKILL.md."),
+                    "include_incompatible": flag("Read it although it is for other devices.")
+                }),
+                json!(["name"]),
+            ),
+            Self::MarkUsed => (json!({"name": name}), json!(["name"])),
+            Self::Manage => (
+                json!({
+                    "action": {
+                        "type": "string",
+                        "enum": [
+                            "create", "edit", "patch", "delete", "write_file", "remove_file", "mark_stale", "archive",
+                            "restore_archive"
+                        ],
+                        "description": "create: a new skill from content. edit: content replaces the whole SKILL.md. patch: new_string \
+                            replaces old_string in SKILL.md. delete: the whole skill goes. write_file, remove_file: a file of the \
+                            skill, file_path. mark_stale, archive, restore_archive: its state."
+                    },
+                    "name": text("The skill's name: lower-case letters, digits and single hyphens; the same as name in its frontmatter."),
+                    "content": text("create, edit: the whole SKILL.md, beginning with `---`, name and description, then the instructions. At most 32 KiB."),
+                    "old_string": text("patch: the passage to replace, copied exactly; it must stand in the text once."),
+                    "new_string": text("patch: what comes instead."),
+                    "file_path": text("write_file, remove_file: a path under references/, templates/, scripts/ or assets/."),
+                    "file_content": text("write_file: the whole file. At most 64 KiB."),
+                    "expect_sha256": text("edit, patch: the sha256 of the text you know; refused if the skill has another one."),
+                    "reason": text("Why, in a sentence.")
+                }),
+                json!(["action", "name", "reason"]),
+            ),
+        };
+        json!({"type": "object", "properties": properties, "required": required})
+    }
+}
