@@ -62,6 +62,12 @@ pub fn stage() -> RelPath {
     path(&[STATE, TEMPORARY, STAGE])
 }
 
+/// Where directories go that are taken out of the library, until they are swept.
+#[must_use]
+pub fn removed() -> RelPath {
+    path(&[STATE, TEMPORARY, STAGE, "removed"])
+}
+
 /// Where the file that will be renamed to `target` is staged: the same path beneath [`stage`].
 #[must_use]
 pub fn staged(target: &RelPath) -> RelPath {

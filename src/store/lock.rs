@@ -137,13 +137,19 @@ impl<'fs> WriteLock<'fs> {
     /// # Errors
     /// The kernel's; the directory is there still, or is gone.
     pub fn take_out(&self, directory: &RelPath) -> Result<(), StoreError> {
-        let staged = layout::staged(directory);
+        let removed = layout::removed();
+        let name = directory
+            .split_last()
+            .map_or(directory.as_str(), |(_, name)| name);
+        let staged = removed.child(name).map_err(|e| {
+            StoreError::new(self.filesystem, "remove", directory, io::Error::other(e))
+        })?;
         let filesystem = self.filesystem;
-        self.ensure_dirs(&staged.parent())?;
+        self.ensure_dirs(&removed)?;
         filesystem
             .rename(directory, &staged)
             .during(filesystem, "remove", directory)?;
-        for parent in [staged.parent(), directory.parent()] {
+        for parent in [removed, directory.parent()] {
             filesystem
                 .sync_dir(&parent)
                 .during(filesystem, "flush", &parent)?;

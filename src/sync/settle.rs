@@ -183,6 +183,16 @@ impl Settlement {
             filesystem
                 .sync_dir(&state)
                 .during(filesystem, "flush", &state)?;
+            // What was taken out of the library must not come back when what is left of it is swept.
+            for directory in [layout::removed(), layout::library()] {
+                let is_there = filesystem.metadata(&layout::removed()).is_ok();
+                if is_there
+                    && let Err(e) = filesystem.sync_dir(&directory)
+                    && !is_gone(&e)
+                {
+                    return Err(StoreError::new(filesystem, "flush", &directory, e));
+                }
+            }
         }
         if self.had_intents {
             self.place(lock)?;

@@ -330,11 +330,7 @@ pub fn scenarios() -> Vec<Scenario> {
         }),
         scenario("file removed by a tool", used, None, |filesystem, _| {
             change(filesystem, |library| {
-                library.remove_file(
-                    &path("edited"),
-                    &path("references/own.md"),
-                    Hash::of(b"own"),
-                )
+                library.remove_file(&path("alpha"), &path("references/a.md"), Hash::of(b"a1"))
             })
         }),
         scenario("reset", used, None, reset),
