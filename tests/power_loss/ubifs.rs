@@ -170,8 +170,9 @@ fn judge<'c>(
         operation.name
     );
     tell(operation.name, "UBIFS", states, &violations);
+    // A short operation fits in the blocks that UBIFS has begun: only cuts at its calls come in its midst.
     assert!(
-        inside * 2 >= tried,
+        inside * 3 >= tried,
         "too few cuts in the midst of {}: {inside} of {tried}",
         operation.name
     );
