@@ -25,8 +25,28 @@ const CYCLE: &[Work] = &[
         firmware: Slot::B,
     },
     Work {
-        user: "edit research/SKILL.md",
+        user: "edit research/SKILL.md; own planner/SKILL.md",
         command: "sync",
+        firmware: Slot::A,
+    },
+    Work {
+        user: "true",
+        command: "--engine structural merge",
+        firmware: Slot::A,
+    },
+    Work {
+        user: "true",
+        command: r#"tool skill_manage '{"action": "create", "name": "made", "reason": "A test.", "content": "---\nname: made\ndescription: Made by an agent.\n---\nDo.\n"}'"#,
+        firmware: Slot::A,
+    },
+    Work {
+        user: "true",
+        command: r#"tool skill_manage '{"action": "write_file", "name": "made", "reason": "A test.", "file_path": "references/a.md", "file_content": "More."}'"#,
+        firmware: Slot::A,
+    },
+    Work {
+        user: "true",
+        command: r#"tool skill_manage '{"action": "delete", "name": "made", "reason": "A test."}'"#,
         firmware: Slot::A,
     },
     Work {
@@ -51,6 +71,10 @@ const CYCLE: &[Work] = &[
 const USER: &str = r#"
 edit() {
 [ ! -e "$C/skills/$1" ] || { cp "$C/skills/$1" "$C/../new" && echo "The user's own words." >>"$C/../new" && flush &&
+mv "$C/../new" "$C/skills/$1"; }
+}
+own() {
+[ ! -e "$C/skills/$1" ] || { { echo ---; echo "source: me"; tail -n +2 "$C/skills/$1"; } >"$C/../new" && flush &&
 mv "$C/../new" "$C/skills/$1"; }
 }
 delete() { rm -f "$C/skills/$1"; }

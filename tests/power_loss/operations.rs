@@ -8,7 +8,7 @@ pub struct Operation {
     pub name: &'static str,
     /// What happens to the config dir before: words of a shell that knows [`PRELUDE`].
     pub prepare: &'static str,
-    /// What is cut: the program with these arguments, and this firmware.
+    /// What is cut: the program with these arguments, in a shell's words, and this firmware.
     pub command: &'static str,
     pub firmware: Slot,
 }
@@ -79,6 +79,42 @@ pub const ALL: &[Operation] = &[
                   cp $B/battery-care/SKILL.md $C/skills/battery-care/ && note battery-care/SKILL.md && skills $B sync",
         command: "--engine structural merge",
         firmware: Slot::B,
+    },
+    Operation {
+        name: "skill created by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "create", "name": "made", "reason": "A test.", "content": "---\nname: made\ndescription: Made by an agent.\n---\nDo.\n"}'"#,
+        firmware: Slot::A,
+    },
+    Operation {
+        name: "skill edited by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "patch", "name": "planner", "reason": "A test.", "old_string": "name: planner", "new_string": "source: me\nname: planner"}'"#,
+        firmware: Slot::A,
+    },
+    Operation {
+        name: "skill deleted by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "delete", "name": "research", "reason": "A test."}'"#,
+        firmware: Slot::A,
+    },
+    Operation {
+        name: "file written by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "write_file", "name": "research", "reason": "A test.", "file_path": "references/new/a.md", "file_content": "An agent found this out."}'"#,
+        firmware: Slot::A,
+    },
+    Operation {
+        name: "file removed by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "remove_file", "name": "research", "reason": "A test.", "file_path": "templates/report.md"}'"#,
+        firmware: Slot::A,
+    },
+    Operation {
+        name: "skill archived by a tool",
+        prepare: "skills $A sync",
+        command: r#"tool skill_manage '{"action": "archive", "name": "research", "reason": "A test."}'"#,
+        firmware: Slot::A,
     },
     Operation {
         name: "reset",

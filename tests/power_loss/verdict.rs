@@ -192,12 +192,12 @@ impl Case {
     }
 }
 
-/// The program on a config dir of this machine.
+/// The program on a config dir of this machine, with arguments in a shell's words, as a board's shell gets them.
 pub fn program(config: &Path, bundle: &Path, arguments: &str) -> Command {
     let mut command = common::bare_command();
     command.arg("--config-dir").arg(config);
     command.arg("--bundled-dir").arg(bundle).arg("--json");
-    command.args(arguments.split_whitespace());
+    command.args(shlex::split(arguments).unwrap());
     command
 }
 
