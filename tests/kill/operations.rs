@@ -25,6 +25,8 @@ pub struct Operation {
     pub flushes: usize,
     /// 0, or 3 where something is to be said.
     pub code: i32,
+    /// An agent's change is a user's, of which no intent says what it will be.
+    pub has_intents: bool,
 }
 
 impl Operation {
@@ -36,6 +38,7 @@ impl Operation {
             user: Vec::new,
             flushes: 4,
             code: 0,
+            has_intents: true,
         }
     }
 }
@@ -320,6 +323,34 @@ pub fn failed_merge() -> Operation {
             },
             2,
         )
+    }
+}
+
+/// What an agent does. Of its flushes two are those of `usage.json`.
+pub fn tools() -> Vec<Operation> {
+    const CREATE: &str = r#"{"action": "create", "name": "made", "content": "---\nname: made\ndescription: Made.\n---\nDo.\n"}"#;
+    const PATCH: &str = r#"{"action": "patch", "name": "alpha", "old_string": "name: alpha", "new_string": "source: me\nname: alpha"}"#;
+    const WRITE: &str = r#"{"action": "write_file", "name": "alpha", "file_path": "references/new/c.md", "file_content": "More."}"#;
+    const REMOVE: &str =
+        r#"{"action": "remove_file", "name": "alpha", "file_path": "references/a.md"}"#;
+    const DELETE: &str = r#"{"action": "delete", "name": "alpha"}"#;
+    const ARCHIVE: &str = r#"{"action": "archive", "name": "alpha"}"#;
+    vec![
+        tool(&["tool", "skill_manage", CREATE], 10),
+        tool(&["tool", "skill_manage", PATCH], 12),
+        tool(&["tool", "skill_manage", WRITE], 12),
+        tool(&["tool", "skill_manage", REMOVE], 4),
+        tool(&["tool", "skill_manage", DELETE], 4),
+        tool(&["tool", "skill_manage", ARCHIVE], 2),
+    ]
+}
+
+fn tool(arguments: &'static [&'static str], flushes: usize) -> Operation {
+    Operation {
+        arguments,
+        flushes,
+        has_intents: false,
+        ..Operation::sync(seeded, 1)
     }
 }
 

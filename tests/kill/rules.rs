@@ -20,6 +20,8 @@ const STAGE: &str = "skill-state/tmp/v1";
 const STAGED_LIBRARY: &str = "skill-state/tmp/v1/skills";
 const STAGED_STATE: &str = "skill-state/tmp/v1/skill-state";
 const STAGED_BASES: &str = "skill-state/tmp/v1/skill-state/bases";
+/// What is deleted as a whole is moved there first.
+const REMOVED: &str = "skill-state/tmp/v1/removed";
 const INTENTS: &str = "skill-state/tmp/v1/ledger-intent.json";
 
 /// Each place where a rule is broken.
@@ -159,7 +161,7 @@ pub fn files_come_by_rename_alone(events: &[Event]) -> Verdict {
             | Event::Truncated(path)
             | Event::Marked(path) => path,
             Event::Linked { to, .. } => to,
-            Event::Renamed { from, to } if !is_within(from, STAGE) => {
+            Event::Renamed { from, to } if !is_within(from, STAGE) && !is_within(to, REMOVED) => {
                 broken.push(format!("{from} becomes {to}, but was not staged"));
                 continue;
             }
