@@ -11,7 +11,7 @@ runs=${1:?how many inputs}
 seconds=${2:-0}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-targets=(frontmatter ledger merge)
+targets=(frontmatter ledger merge tools)
 host=$(rustc -vV | sed -n 's/^host: //p')
 flags=(
     --cfg fuzzing
@@ -30,13 +30,15 @@ CARGO_TARGET_DIR=$build RUSTFLAGS=${flags[*]} \
 fuzz_one() {
     local target=$1 log=$2
     mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
-    "$build/$host/release/$target" \
+    mkdir "$log.tmp"
+    TMPDIR=$log.tmp "$build/$host/release/$target" \
         -runs="$runs" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=10 -max_len=70000 \
         -print_final_stats=1 -artifact_prefix="fuzz/artifacts/$target/" \
         "fuzz/corpus/$target" "fuzz/seeds/$target" >"$log" 2>&1
 }
 
-logs=$(mktemp -d)
+# In memory, for what a target writes there.
+logs=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$logs"' EXIT
 pids=()
 for target in "${targets[@]}"; do

@@ -253,7 +253,7 @@ impl<'t> Sides<'t> {
         let mut pieces = [upstream, local].concat();
         // An insertion comes before what stands at its place.
         pieces.sort_by_key(|piece| (piece.base.start, piece.base.end));
-        pieces.dedup();
+        pieces.dedup_by(|one, other| one.is_same(other));
         let mut merged = Vec::new();
         let mut at = group.base.start;
         for piece in pieces {
@@ -267,7 +267,7 @@ impl<'t> Sides<'t> {
 }
 
 /// A change by itself: what stands for these lines of the base.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 struct Piece<'t> {
     base: Range<usize>,
     lines: Vec<&'t str>,
@@ -280,9 +280,14 @@ impl Piece<'_> {
         self.base.is_empty()
     }
 
+    /// Whether both make the same of the same lines, whatever else was changed with it.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.base, &self.lines) == (&other.base, &other.lines)
+    }
+
     /// Whether one change does not leave what the other one is about as it was.
     fn clashes(&self, other: &Self) -> bool {
-        if (&self.base, &self.lines) == (&other.base, &other.lines) {
+        if self.is_same(other) {
             return false;
         }
         match (self.is_insertion(), other.is_insertion()) {

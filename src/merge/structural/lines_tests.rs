@@ -44,6 +44,16 @@ fn changes_of_neighbouring_lines_are_both_taken() {
     );
 }
 
+/// Each side changed another line beside it, too.
+#[test]
+fn a_change_that_both_sides_made_among_others_is_one() {
+    let shared = BASE.replace("Tap Save.", "Tap Store.");
+    let upstream = shared.replace("Open the settings.", "Open Settings.");
+    let local = shared.replace("Wait.", "Wait a second.");
+    let all = local.replace("Open the settings.", "Open Settings.");
+    assert_merged(&upstream, &local, &all);
+}
+
 #[test]
 fn a_line_inserted_beside_a_changed_one_is_kept_there() {
     assert_merged(
