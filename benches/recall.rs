@@ -20,7 +20,7 @@ use aiden_skills::tools::rank;
 use aiden_skills::usage::State;
 
 /// So many queries of a bank are tried, taken evenly.
-const MOST_QUERIES: usize = 2500;
+const MOST_QUERIES: usize = 400;
 /// Of the release, in per cent.
 const LEAST_AT_1: f64 = 75.0;
 const LEAST_AT_5: f64 = 90.0;

@@ -13,12 +13,16 @@ pub const LIBRARY: &str = "skills/";
 pub const LEDGER: &str = "skill-state/.bundled_manifest.json";
 pub const USAGE: &str = "skill-state/usage.json";
 pub const BASES: &str = "skill-state/bases/";
-const TIMES: [&str; 5] = [
+const TIMES: [&str; 9] = [
     "updated_at",
     "last_merged_at",
     "last_synced_at",
     "last_merge_failed_at",
     "state_changed_at",
+    "first_seen_at",
+    "last_viewed_at",
+    "last_used_at",
+    "last_modified_at",
 ];
 
 /// A config dir: files by their paths, and directories, whose paths end in `/`.
