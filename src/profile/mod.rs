@@ -106,7 +106,10 @@ fn catalogue(skills: &[&SkillDocument], usage: &Usage, task: Option<&str>) -> St
 fn active(skills: &[&SkillDocument], wanted: &[String]) -> (Option<String>, Vec<String>) {
     let mut text = String::new();
     let mut missing = Vec::new();
-    for name in wanted {
+    for (at, name) in wanted.iter().enumerate() {
+        if wanted[..at].contains(name) {
+            continue;
+        }
         match skills.iter().find(|skill| skill.name() == name) {
             Some(skill) => {
                 let gap = if text.is_empty() { "" } else { "\n" };

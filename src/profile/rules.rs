@@ -62,8 +62,8 @@ tools answer come before it: where it is outdated or wrong, go by the evidence.
 facts about a person.
 - Read a skill with skill_read before you change it. Use action=patch for small changes and action=edit only to rewrite it.
 - Use action=delete only when the user asks for it, or when cleaning up skills is the task.
-- skill_manage works on the installed skills and on their files under references/, templates/, scripts/ and assets/. Leave \
-the skills that the firmware ships and the directory skill-state alone.
+- skill_manage works on the installed skills and on their files under references/, templates/, scripts/ and assets/. What \
+the firmware ships stays as it is: a change makes the installed copy yours. Leave the directory skill-state alone.
 ";
 
 const ZH: &str = "\
@@ -90,5 +90,5 @@ skill_mark_used 用于记录你确实按某个技能做了事。
 - 只为以后还会用到的流程编写技能；不要写入一次性的进度、临时状态、密钥、原始日志或个人信息。
 - 修改技能之前必须先用 skill_read 读取。小的改动用 action=patch，只有整体重写才用 action=edit。
 - 只有在用户要求删除、或任务就是清理技能时，才使用 action=delete。
-- skill_manage 只处理已安装的技能，以及它们在 references/、templates/、scripts/、assets/ 下的文件。不要改动固件自带的技能和 skill-state 目录。
+- skill_manage 只处理已安装的技能，以及它们在 references/、templates/、scripts/、assets/ 下的文件。固件分区里的原件不会改变：修改只作用于已安装的副本。不要改动 skill-state 目录。
 ";

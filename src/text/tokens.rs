@@ -48,13 +48,18 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' | '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
 }
 
-/// The tokens of a text in their order, repetitions included: stems of words without the common ones; of a run of
-/// ideographs its pairs, and its single ones without the common ones.
+/// Words of so many letters together are also one word where a hyphen joins them: Wi-Fi, e-mail, log-in.
+const MOST_JOINED_BYTES: usize = 8;
+
+/// The tokens of a text in their order, repetitions included: stems of words without the common ones, and short hyphenated
+/// words also as one; of a run of ideographs its pairs, and its single ones without the common ones.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<String> {
     let text = normalised(text);
     let mut tokens = Vec::new();
     let mut rest = text.as_str();
+    // The word before a hyphen that has just been passed.
+    let mut before: Option<&str> = None;
     while let Some(first) = rest.chars().next() {
         let belongs = |c: char| {
             if is_ideograph(first) {
@@ -65,6 +70,7 @@ pub fn tokens(text: &str) -> Vec<String> {
         };
         let end = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
         if end == 0 {
+            before = None;
             rest = rest.get(first.len_utf8()..).unwrap_or_default();
             continue;
         }
@@ -72,9 +78,17 @@ pub fn tokens(text: &str) -> Vec<String> {
         rest = after;
         if is_ideograph(first) {
             take_ideographs(run, &mut tokens);
-        } else if !STOP_WORDS.contains(&run) {
+            continue;
+        }
+        if !STOP_WORDS.contains(&run) {
             tokens.push(stem(run));
         }
+        if let Some(before) = before.filter(|word| word.len() + run.len() <= MOST_JOINED_BYTES) {
+            tokens.push(stem(&format!("{before}{run}")));
+        }
+        let hyphen = rest.strip_prefix(['-', '\u{2010}', '\u{2011}']);
+        before = hyphen.map(|_| run);
+        rest = hyphen.unwrap_or(rest);
     }
     tokens
 }
@@ -109,7 +123,14 @@ mod tests {
             of("hotel-wifi_login.debug"),
             ["hotel", "wifi", "login", "debug"]
         );
-        assert_eq!(of("user's Wi‑Fi 5GHz"), ["user", "s", "wi", "fi", "5ghz"]);
+        assert_eq!(
+            of("user's Wi‑Fi 5GHz"),
+            ["user", "s", "wi", "fi", "wifi", "5ghz"]
+        );
+        assert_eq!(
+            of("log-in -- two-step-check"),
+            ["log", "login", "two", "step", "twostep", "check"]
+        );
     }
 
     #[test]

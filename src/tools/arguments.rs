@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Tool, ToolError};
 use crate::skill::shown;
@@ -58,12 +58,31 @@ pub(super) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, 
         return Err(ToolError::new(message));
     }
     T::deserialize(input).map_err(|e| {
-        ToolError::new(format!(
-            "the input of {} is wrong ({}); its fields are in its schema",
-            tool.name(),
-            shown(&e.to_string(), 120)
-        ))
+        let wrong = wrong_field::<T>(tool, input).unwrap_or_else(|| {
+            let said = shown(&e.to_string(), 120);
+            format!("the input is not as its schema says ({said})")
+        });
+        ToolError::new(format!("{}: {wrong}", tool.name()))
     })
+}
+
+/// Which field is not of its type, and of which it must be. Each field may stand alone.
+fn wrong_field<T: DeserializeOwned>(tool: Tool, input: &Value) -> Option<String> {
+    let fields = input.as_object()?;
+    let (field, value) = fields
+        .iter()
+        .find(|(field, value)| T::deserialize(json!({ *field: value })).is_err())?;
+    let schema = tool.parameters();
+    let must_be = match schema["properties"][field]["type"].as_str()? {
+        "string" => "a text in quotes",
+        "integer" => "a whole number without quotes, such as 3",
+        "boolean" => "true or false without quotes",
+        other => other,
+    };
+    let value = shown(&value.to_string(), 40);
+    Some(format!(
+        "the field `{field}` must be {must_be}, not {value}"
+    ))
 }
 
 /// A field that must be there.

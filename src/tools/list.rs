@@ -12,7 +12,7 @@ use crate::skill::SkillDocument;
 use crate::store::Filesystem;
 use crate::sync::ledger;
 use crate::sync::{LockedLibrary, open_library, open_to_look};
-use crate::usage::{Counter, State, Usage, is_due, note_scan};
+use crate::usage::{Ages, Counter, Look, State, Usage, due, note_scan};
 
 #[derive(Serialize)]
 struct Listed<'a> {
@@ -101,15 +101,17 @@ impl SkillTools {
 
     /// Ages the skills that an agent made, once a day; a list is given whether or not that can be written.
     fn age(&self, library: &Library, filesystem: &dyn Filesystem) {
-        if !is_due(filesystem, &clock::now()) {
-            return;
-        }
-        if let Err(e) = self.try_to_age(library) {
+        let ages = match due(filesystem, &clock::now()) {
+            Look::None => return,
+            Look::First => None,
+            Look::Age => Some(self.ages),
+        };
+        if let Err(e) = self.try_to_age(library, ages) {
             log::warn!("skills were not looked at for their age: {e}");
         }
     }
 
-    fn try_to_age(&self, library: &Library) -> Result<(), ToolError> {
+    fn try_to_age(&self, library: &Library, ages: Option<Ages>) -> Result<(), ToolError> {
         let filesystem = open_library(&self.options)?;
         let locked = LockedLibrary::lock(&filesystem, &self.options)?;
         let records = ledger::load(&filesystem)
@@ -125,7 +127,7 @@ impl SkillTools {
         let now = locked.now();
         let lock = locked.write_lock();
         Usage::update(lock, |usage| {
-            usage.age(made_by_agent, self.ages, now);
+            usage.age(made_by_agent, ages, now);
         })
         .and_then(|()| note_scan(lock, now))
         .map_err(|e| ToolError::new(e.to_string()))

@@ -51,6 +51,7 @@ impl SkillTools {
             return Err(ToolError::new(message));
         }
         let name = required(input.name.as_ref(), "name", "say which skill")?;
+        refuse_a_path(action, input)?;
         let filesystem = open_library(&self.options)?;
         let locked = LockedLibrary::lock(&filesystem, &self.options)?;
         let mut change = Change {
@@ -98,6 +99,12 @@ impl Change<'_, '_> {
                 .is_ok_and(|document| document.name() == name.as_str());
             same || skill.directory.as_str() == name.as_str()
         });
+        if taken && self.is_archived() {
+            return Err(ToolError::new(format!(
+                "skill {:?} already exists and is archived: bring it back with action=restore_archive, then read and patch it",
+                self.name
+            )));
+        }
         if taken {
             return Err(ToolError::new(format!(
                 "skill {:?} already exists: read it with skill_read, then use action=patch for a small change or action=edit to rewrite it",
@@ -180,32 +187,42 @@ impl Change<'_, '_> {
     /// The text of now, if the caller may change it.
     fn known_text(&self, resolved: &Resolved, caller: &Caller<'_>) -> Result<Text, ToolError> {
         let text = resolved.text(self.filesystem)?;
-        match self.input.expect_sha256.as_deref() {
+        match self.expected() {
             None => caller.knows(self.name, text.hash)?,
-            Some(expected) => {
-                let expected = expected
-                    .trim()
-                    .trim_start_matches("sha256:")
-                    .to_ascii_lowercase();
-                let now = text.hash.to_string();
-                if now.split_once(':').map(|(_, hex)| hex) != Some(&expected) {
-                    return Err(ToolError::new(format!(
-                        "skill {:?} has another text than expect_sha256 says (its sha256 is {}): read it again with skill_read",
-                        self.name,
-                        now.trim_start_matches("sha256:")
-                    )));
-                }
-            }
+            Some(_) => self.check_expected(Some(text.hash), || format!("skill {:?}", self.name))?,
         }
         Ok(text)
     }
 
-    fn delete(&mut self) -> Result<String, ToolError> {
-        if self.input.file_path.is_some() {
-            return Err(ToolError::new(
-                "delete removes the whole skill and takes no file_path: use action=remove_file to remove one file",
-            ));
+    /// The hash that what is changed must have, as hexadecimal digits. An agent that leaves a field empty means none.
+    fn expected(&self) -> Option<String> {
+        let expected = self.input.expect_sha256.as_deref()?.trim();
+        let digits = expected.trim_start_matches("sha256:").to_ascii_lowercase();
+        (!digits.is_empty()).then_some(digits)
+    }
+
+    fn check_expected(
+        &self,
+        now: Option<Hash>,
+        what: impl Fn() -> String,
+    ) -> Result<(), ToolError> {
+        let now = now.map(|hash| hash.to_string());
+        let now = now.as_deref().map(|now| now.trim_start_matches("sha256:"));
+        match (self.expected(), now) {
+            (None, _) => Ok(()),
+            (Some(expected), Some(now)) if expected == now => Ok(()),
+            (Some(_), Some(now)) => Err(ToolError::new(format!(
+                "{} has another text than expect_sha256 says (its sha256 is {now}): read it again with skill_read",
+                what()
+            ))),
+            (Some(_), None) => Err(ToolError::new(format!(
+                "{} is not there, so it has no sha256: leave expect_sha256 out to write it",
+                what()
+            ))),
         }
+    }
+
+    fn delete(&mut self) -> Result<String, ToolError> {
         let library = self.library()?;
         let all: Vec<_> = library
             .skills
@@ -221,6 +238,10 @@ impl Change<'_, '_> {
                 "the directory of skill {:?} holds another skill, {inner}: delete that one first",
                 self.name
             )));
+        }
+        if self.expected().is_some() {
+            let text = resolved.text(self.filesystem)?;
+            self.check_expected(Some(text.hash), || format!("skill {:?}", self.name))?;
         }
         self.locked.delete(&resolved.directory)?;
         let forgotten = Usage::update(self.locked.write_lock(), |usage| usage.forget(self.name));
@@ -251,6 +272,7 @@ impl Change<'_, '_> {
         }
         let resolved = self.find()?;
         let there = self.hash_of(&resolved, &path)?;
+        self.check_expected(there, || format!("{path} of skill {:?}", self.name))?;
         self.locked
             .write_file(&resolved.directory, &path, content.as_bytes(), there)?;
         self.counted(Counter::Modify);
@@ -271,6 +293,7 @@ impl Change<'_, '_> {
                 self.name
             )));
         };
+        self.check_expected(Some(hash), || format!("{path} of skill {:?}", self.name))?;
         self.locked.remove_file(&resolved.directory, &path, hash)?;
         self.counted(Counter::Modify);
         Ok(format!("Removed {path} of skill {:?}", self.name))
@@ -323,6 +346,11 @@ impl Change<'_, '_> {
         })
     }
 
+    fn is_archived(&self) -> bool {
+        let loaded = Usage::load(self.filesystem);
+        loaded.usage.lifecycle(self.name) == State::Archived
+    }
+
     /// A change that is made stays made, whether or not it can be counted.
     fn counted(&self, counter: Counter) {
         let counted = Usage::update(self.locked.write_lock(), |usage| {
@@ -332,6 +360,24 @@ impl Change<'_, '_> {
             log::warn!("it was not counted: {e}");
         }
     }
+}
+
+/// What is meant for one file must not change or remove another one.
+fn refuse_a_path(action: &str, input: &Manage) -> Result<(), ToolError> {
+    if input.file_path.as_deref().unwrap_or("").is_empty() {
+        return Ok(());
+    }
+    let message = match action {
+        "write_file" | "remove_file" => return Ok(()),
+        "delete" => {
+            "delete removes the whole skill and takes no file_path: use action=remove_file to remove one file"
+                .to_owned()
+        }
+        _ => format!(
+            "{action} takes no file_path: create, edit and patch are for SKILL.md, write_file writes any other file whole"
+        ),
+    };
+    Err(ToolError::new(message))
 }
 
 /// The text of a new skill, with where it comes from (seed §18.10).

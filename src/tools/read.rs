@@ -98,6 +98,18 @@ pub(super) fn file_path(path: &str) -> Result<RelPath, ToolError> {
     if !FILE_DIRECTORIES.contains(&first) || parsed.components().count() < 2 {
         return Err(rule());
     }
+    if path.chars().any(char::is_control) {
+        return Err(ToolError::new(format!(
+            "the file_path {:?} is not allowed: it has a control character",
+            shown(path, 80)
+        )));
+    }
+    if parsed.components().count() > MAX_DEPTH {
+        return Err(ToolError::new(format!(
+            "the file_path {:?} is not allowed: it has more than {MAX_DEPTH} parts",
+            shown(path, 80)
+        )));
+    }
     if parsed.components().any(is_junk) {
         return Err(ToolError::new(format!(
             "the file_path {:?} is not allowed: such names are leftovers of other programs, and no part of a skill",
@@ -147,7 +159,11 @@ fn walk(
             .name
             .to_str()
             .and_then(|name| directory.child(name).ok());
-        let Some(child) = child.filter(|child| !child.components().any(is_junk)) else {
+        // A name with a line break would forge a line of the answer.
+        let is_shown = |child: &RelPath| {
+            !child.components().any(is_junk) && !child.to_string().contains(char::is_control)
+        };
+        let Some(child) = child.filter(is_shown) else {
             continue;
         };
         match entry.kind {

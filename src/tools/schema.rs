@@ -71,8 +71,8 @@ impl Tool {
             }
             Self::Manage => {
                 "Create, change or delete an installed skill, its files, or its state. Read a skill with skill_read before \
-                 edit or patch. Prefer patch for small changes. Does not touch the skills that the firmware ships, nor \
-                 skill-state."
+                 edit or patch. Prefer patch for small changes. A skill that came with the firmware may be changed, too: only the \
+                 installed copy changes, and the change is kept under the next firmware."
             }
             Self::MarkUsed => {
                 "Tell that you have carried out a task by a skill: call it once, after you did what the skill says. A stale or \
@@ -91,7 +91,7 @@ impl Tool {
         let (properties, required) = match self {
             Self::List => (
                 json!({
-                    "query": text("Words to look for in names, descriptions and texts. Leave it out to list all."),
+                    "query": text("Words to look for in names, descriptions and texts, in the language that the skills are written in. Leave it out to list all."),
                     "limit": {"type": "integer", "minimum": 1, "description": "At most so many skills."},
                     "state": {"type": "string", "enum": ["active", "stale", "archived"], "description": "Only skills in this state."},
                     "include_archived": flag("Archived skills, too."),
@@ -116,17 +116,17 @@ impl Tool {
                             "create", "edit", "patch", "delete", "write_file", "remove_file", "mark_stale", "archive",
                             "restore_archive"
                         ],
-                        "description": "create: a new skill from content. edit: content replaces the whole SKILL.md. patch: new_string \
+                        "description": "create: a new skill from content; source and created_by are added to its frontmatter. edit: content replaces the whole SKILL.md. patch: new_string \
                             replaces old_string in SKILL.md. delete: the whole skill goes. write_file, remove_file: a file of the \
                             skill, file_path. mark_stale, archive, restore_archive: its state."
                     },
-                    "name": text("The skill's name: lower-case letters, digits and single hyphens; the same as name in its frontmatter."),
+                    "name": text("The skill's name: lower-case letters a to z, digits and single hyphens (pinyin or English); the same as name in its frontmatter."),
                     "content": text("create, edit: the whole SKILL.md, beginning with `---`, name and description, then the instructions. At most 32 KiB."),
                     "old_string": text("patch: the passage to replace, copied exactly; it must stand in the text once."),
                     "new_string": text("patch: what comes instead."),
                     "file_path": text("write_file, remove_file: a path under references/, templates/, scripts/ or assets/."),
                     "file_content": text("write_file: the whole file. At most 64 KiB."),
-                    "expect_sha256": text("edit, patch: the sha256 of the text you know; refused if the skill has another one."),
+                    "expect_sha256": text("The sha256 of the text you know, as an earlier answer of skill_manage told it: refused if SKILL.md, or the file of write_file and remove_file, has another one now. Leave it out if you do not have it."),
                     "reason": text("Why, in a sentence.")
                 }),
                 json!(["action", "name", "reason"]),

@@ -83,12 +83,14 @@ pub struct Counts {
 }
 
 impl Usage {
-    /// Counts one more, at the time `now` (RFC 3339).
+    /// Counts one more, at the time `now` (RFC 3339). A clock that is behind moves no time back.
     pub fn count(&mut self, name: &str, counter: Counter, now: &str) {
         let entry = self.entries.get(name);
         let before = entry.map_or(0, |entry| count(entry, counter.count_field()));
         self.set(name, counter.count_field(), json!(before.saturating_add(1)));
-        self.set(name, counter.time_field(), json!(now));
+        if !self.was_later(name, counter.time_field(), now) {
+            self.set(name, counter.time_field(), json!(now));
+        }
     }
 
     /// The counters of a skill.

@@ -12,6 +12,8 @@ use crate::store::{Filesystem, StoreError, layout, state_file};
 const FIRST_YEAR: i32 = 2024;
 /// The skills are looked at once in so many hours.
 const SCAN_HOURS: i64 = 24;
+/// A look that comes so long after the one before, or after none, ages nothing: the board was off, or its clock has jumped.
+const LONGEST_GAP_DAYS: i64 = 31;
 /// When a skill that nothing is known of was first seen: its clock starts then.
 const FIRST_SEEN_AT: &str = "first_seen_at";
 
@@ -41,18 +43,33 @@ struct Scan {
     last_evaluated_at: Option<String>,
 }
 
-/// Whether the skills are to be looked at now: the clock is set, and the last look is a day old, or of a time to come. A scan
-/// that can't be read is none.
+/// What is to be done with the skills now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It was done today, or the clock is not set.
+    None,
+    /// To begin to count: nothing ages.
+    First,
+    /// What is old ages.
+    Age,
+}
+
+/// What is due: the clock is set, and the last look is a day old, or of a time to come. One that can't be read is none.
 #[must_use]
-pub fn is_due(filesystem: &dyn Filesystem, now: &str) -> bool {
+pub fn due(filesystem: &dyn Filesystem, now: &str) -> Look {
     let Some(now) = set_clock(now) else {
-        return false;
+        return Look::None;
     };
     let scan = state_file::read(filesystem, layout::LIFECYCLE_SCAN);
     let scan = scan.ok().flatten();
     let scan: Option<Scan> = scan.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let last = scan.and_then(|scan| parse(&scan.last_evaluated_at?));
-    last.is_none_or(|last| last > now || now - last >= Duration::hours(SCAN_HOURS))
+    match last.map(|last| now - last) {
+        Some(gap) if gap.is_negative() || gap > Duration::days(LONGEST_GAP_DAYS) => Look::First,
+        Some(gap) if gap < Duration::hours(SCAN_HOURS) => Look::None,
+        Some(_) => Look::Age,
+        None => Look::First,
+    }
 }
 
 /// Notes that the skills were looked at.
@@ -69,11 +86,12 @@ pub fn note_scan(lock: &crate::store::WriteLock<'_>, now: &str) -> Result<(), St
 }
 
 impl Usage {
-    /// Ages the skills `names`, which an agent made; says whether anything changed.
+    /// Notes which of the skills `names`, which an agent made, are new; with `ages`, ages the others. Says whether anything
+    /// changed.
     pub fn age<'n>(
         &mut self,
         names: impl IntoIterator<Item = &'n str>,
-        ages: Ages,
+        ages: Option<Ages>,
         now: &str,
     ) -> bool {
         let Some(clock) = set_clock(now) else {
@@ -86,6 +104,7 @@ impl Usage {
                 changed = true;
                 continue;
             };
+            let Some(ages) = ages else { continue };
             if last > clock {
                 // The clock was ahead then, or is behind now.
                 continue;
@@ -103,6 +122,16 @@ impl Usage {
             }
         }
         changed
+    }
+
+    /// Whether a time of a skill is recorded that is later than `now`.
+    pub(super) fn was_later(&self, name: &str, field: &str, now: &str) -> bool {
+        let recorded = self
+            .entries
+            .get(name)
+            .and_then(|entry| entry.get(field)?.as_str());
+        let times = recorded.and_then(parse).zip(parse(now));
+        times.is_some_and(|(recorded, now)| recorded > now)
     }
 
     /// When a skill was last read, used or changed, first seen, or made active by hand.
@@ -129,6 +158,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::usage::Counter;
 
     const AGES: Ages = Ages {
         stale_days: 90,
@@ -137,7 +167,7 @@ mod tests {
 
     fn aged(entry: Value, now: &str) -> (State, bool) {
         let mut usage = Usage::of(json!({"foo": entry}));
-        let changed = usage.age(["foo"], AGES, now);
+        let changed = usage.age(["foo"], Some(AGES), now);
         (usage.lifecycle("foo"), changed)
     }
 
@@ -170,6 +200,14 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_behind_moves_no_time_back() {
+        let mut usage = Usage::of(json!({"foo": {"last_used_at": "2026-01-01T00:00:00Z"}}));
+        usage.count("foo", Counter::Use, "1970-01-01T00:00:00Z");
+        assert_eq!(usage.entries["foo"]["last_used_at"], "2026-01-01T00:00:00Z");
+        assert_eq!(usage.counts("foo").uses, 1);
+    }
+
+    #[test]
     fn a_state_that_was_set_by_hand_is_not_undone_by_age() {
         let archived = json!({"state": "archived", "last_used_at": "2026-02-01T00:00:00Z"});
         assert_eq!(
@@ -185,9 +223,9 @@ mod tests {
     #[test]
     fn the_clock_of_a_skill_that_nothing_is_known_of_starts_at_first_sight() {
         let mut usage = Usage::default();
-        assert!(usage.age(["foo"], AGES, "2026-01-01T00:00:00Z"));
-        assert!(!usage.age(["foo"], AGES, "2026-02-01T00:00:00Z"));
-        assert!(usage.age(["foo"], AGES, "2026-04-02T00:00:00Z"));
+        assert!(usage.age(["foo"], Some(AGES), "2026-01-01T00:00:00Z"));
+        assert!(!usage.age(["foo"], Some(AGES), "2026-02-01T00:00:00Z"));
+        assert!(usage.age(["foo"], Some(AGES), "2026-04-02T00:00:00Z"));
         assert_eq!(usage.lifecycle("foo"), State::Stale);
     }
 }

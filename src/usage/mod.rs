@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub use self::counters::{Counter, Counts, State};
-pub use self::lifecycle::{Ages, is_due, note_scan};
+pub use self::lifecycle::{Ages, Look, due, note_scan};
 use crate::store::{Filesystem, StoreError, WriteLock, layout, state_file};
 
 /// A skill read this often and used by fewer than one reader in ten has a misleading description.

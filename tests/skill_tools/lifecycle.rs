@@ -22,7 +22,14 @@ fn aged(days: i64) -> Board {
     board.user_skill("mine", &skill_text("mine", "A person's.", "Do it."));
     let used = json!({"last_used_at": days_ago(days)});
     set_usage(&board, json!({"own": used, "shipped": used, "mine": used}));
+    looked(&board, 2);
     board
+}
+
+/// The skills were looked at so long ago.
+fn looked(board: &Board, days: i64) {
+    let scan = json!({"last_evaluated_at": days_ago(days)}).to_string();
+    common::write(&board.state().join("lifecycle_scan.json"), scan);
 }
 
 fn state(board: &Board) -> String {
@@ -71,14 +78,23 @@ fn skills_are_looked_at_once_a_day() {
     assert!(noted["last_evaluated_at"].as_str().unwrap() > days_ago(1).as_str());
 }
 
+/// The clock has jumped, or the board was off: nobody could use a skill.
 #[test]
-fn a_look_of_a_time_to_come_or_a_torn_one_stops_nothing() {
+fn a_first_look_after_a_long_time_ages_nothing_and_the_next_one_does() {
     for scan in [
-        json!({"last_evaluated_at": days_ago(-400)}).to_string(),
-        "{ torn".into(),
+        None,
+        Some(json!({"last_evaluated_at": days_ago(-400)}).to_string()),
+        Some(json!({"last_evaluated_at": days_ago(40)}).to_string()),
+        Some("{ torn".into()),
     ] {
         let board = aged(100);
-        common::write(&board.state().join("lifecycle_scan.json"), scan);
+        let path = board.state().join("lifecycle_scan.json");
+        match scan {
+            Some(scan) => common::write(&path, scan),
+            None => std::fs::remove_file(path).unwrap(),
+        }
+        assert_eq!(state(&board), "active");
+        looked(&board, 1);
         assert_eq!(state(&board), "stale");
     }
 }

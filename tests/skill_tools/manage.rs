@@ -273,6 +273,23 @@ fn a_hash_that_is_expected_must_be_the_one_that_is_there() {
         "foo",
         json!({"content": edited("foo"), "expect_sha256": hash(board.text("foo"))}),
     );
+    manage(
+        &board,
+        "patch",
+        "foo",
+        json!({"old_string": "name: foo", "new_string": "name:  foo", "expect_sha256": ""}),
+    );
+    let write = |sha: &str| json!({"file_path": "references/a.md", "file_content": "a", "expect_sha256": sha});
+    let said = refused(&board, "write_file", "foo", write(&sha("a")));
+    assert!(said.contains("is not there, so it has no sha256"), "{said}");
+    manage(&board, "write_file", "foo", write(""));
+    let wrong = json!({"file_path": "references/a.md", "expect_sha256": sha("b")});
+    refused(&board, "remove_file", "foo", wrong);
+    refused(&board, "write_file", "foo", write(&sha("b")));
+    manage(&board, "write_file", "foo", write(&sha("a")));
+    refused(&board, "delete", "foo", json!({"expect_sha256": sha("b")}));
+    let now = hash(board.text("foo"));
+    manage(&board, "delete", "foo", json!({"expect_sha256": now}));
 }
 
 #[test]
@@ -306,6 +323,9 @@ fn delete_takes_no_file_and_no_other_skill() {
         json!({"file_path": "references/a.md"}),
     );
     assert!(said.contains("use action=remove_file"), "{said}");
+    let patch = json!({"file_path": "references/a.md", "old_string": "Do it", "new_string": "Do"});
+    let said = refused(&board, "patch", "foo", patch);
+    assert!(said.contains("patch takes no file_path"), "{said}");
     board.user_skill("group", &skill_text("group", "A group.", "x"));
     board.user_skill("group/inner", &skill_text("inner", "Inner.", "x"));
     let said = refused(&board, "delete", "group", json!({}));

@@ -71,7 +71,7 @@ fn what_is_not_there_says_what_to_do() {
         ),
         (
             json!({"name": 3}),
-            "the input of skill_read is wrong (invalid type: integer `3`, expected a string); its fields are in its schema",
+            "skill_read: the field `name` must be a text in quotes, not 3",
         ),
         (
             json!([]),

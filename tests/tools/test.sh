@@ -79,6 +79,7 @@ lane_of_this_machine() {
     cargo test --locked --features mutants --test faults mutants
     step "how many merges of real histories need no model"
     cargo bench --locked --bench histories
+    step "how often skill_list finds the skill"
     cargo bench --locked --bench recall
     step "fuzzing"
     tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
