@@ -152,10 +152,7 @@ impl<'fs> LockedLibrary<'fs> {
             record.status = Some(Status::DeletedByUser);
             record.files = None;
             record.forget_merge_failure();
-            if let Err(e) = self.write_ledger() {
-                // It is gone, and on flash: the next sync sees that. Its files may take the room that the ledger needs.
-                log::warn!("the deletion is recorded by the next sync: {e}");
-            }
+            self.write_ledger()?;
         }
         // What stays is swept at the next start.
         if let Err(e) = crate::store::sweep(&self.lock) {

@@ -243,12 +243,23 @@ impl Change<'_, '_> {
             let text = resolved.text(self.filesystem)?;
             self.check_expected(Some(text.hash), || format!("skill {:?}", self.name))?;
         }
-        self.locked.delete(&resolved.directory)?;
+        let deleted = self.locked.delete(&resolved.directory);
+        let is_gone = self.filesystem.metadata(&resolved.root()).is_err();
+        deleted.map_err(|e| {
+            if is_gone {
+                ToolError::new(format!(
+                    "skill {:?} is deleted, but that is not recorded yet; the next sync does it: {e}",
+                    self.name
+                ))
+            } else {
+                e.into()
+            }
+        })?;
         let forgotten = Usage::update(self.locked.write_lock(), |usage| usage.forget(self.name));
         if let Err(e) = forgotten {
             log::warn!("{e}");
         }
-        if self.filesystem.metadata(&resolved.root()).is_ok() {
+        if !is_gone {
             return Err(ToolError::new(format!(
                 "skill {:?} is still there: try again",
                 self.name
