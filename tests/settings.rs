@@ -133,7 +133,7 @@ fn other_commands_end_with_1_when_agent_toml_is_torn() {
 #[test]
 fn keys_of_the_agent_are_ignored() {
     let board = Board::synced(&["foo"]);
-    let toml = "default_platform = \"x\"\n[model]\nprovider = \"kimi\"\nmodel = 7\n[model_providers.kimi]\napi_key = \"$K\"\n\
+    let toml = "default_platform = \"x\"\n[model]\nprovider = \"kimi\"\nmodel = \"k2\"\ntemperature = 7\n[model_providers.kimi]\napi_key = \"$K\"\n\
         [device]\ndevice_type = \"ios\"\nother = 1\n[skills]\nunheard_of = []\n[something.else]\na = 1979-05-27\n";
     common::write(&board.agent().join("agent.toml"), toml);
     let run = board.sync().expect(0);

@@ -166,8 +166,14 @@ impl<'t> Section<'t> {
 
     fn place_in(&self, text: &str) -> Option<usize> {
         let mut at = 0;
+        // Within a block of code the marks would be code.
+        let mut fence = Fence::default();
         let ends = text.split_inclusive('\n').filter_map(|line| {
             at += line.len();
+            fence.holds(line);
+            if fence.is_open() {
+                return None;
+            }
             (line.trim_end() == self.above.trim_end() && line.ends_with('\n')).then_some(at)
         });
         let mut ends: Vec<usize> = ends.collect();

@@ -76,6 +76,11 @@ impl Fence {
         }
         self.open.is_some() || mark.is_some()
     }
+
+    /// Whether the next line is in it.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
 }
 
 /// Counts the items of each list from the number of its first one.
