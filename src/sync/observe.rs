@@ -106,8 +106,18 @@ pub fn foreign_content(
     let directory = library_path(name).parent();
     let entries =
         absent_as_none(filesystem.read_dir(&directory)).map_err(|e| obstacle(&directory, &e))?;
-    let mut names = entries.into_iter().flatten().map(|entry| entry.name);
-    let foreign = names.find(|name| !name.to_str().is_some_and(is_junk));
+    let names: Vec<_> = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.name)
+        .collect();
+    // A look without the lock may have missed it by a moment.
+    if names.iter().any(|name| name == SKILL_FILE) {
+        return Ok(None);
+    }
+    let foreign = names
+        .into_iter()
+        .find(|name| !name.to_str().is_some_and(is_junk));
     Ok(foreign.map(|name| name.to_string_lossy().into_owned()))
 }
 
