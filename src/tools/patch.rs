@@ -5,6 +5,8 @@ use crate::skill::shown;
 /// Lines that are shown of a passage that was nearly found.
 const SHOWN_LINES: usize = 3;
 const SHOWN_CHARS: usize = 100;
+/// Lines that are named of a passage that stands more than once.
+const SHOWN_PLACES: usize = 10;
 
 /// A patched text, and which lines of it are new.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub(super) fn patch(text: &str, old: &str, new: &str) -> Result<Patched, String>
         [at] => {
             let (before, rest) = text.split_at(*at);
             let after = rest.get(old.len()..).unwrap_or_default();
-            let first_line = before.matches('\n').count() + 1;
+            let first_line = line_of(text, *at);
             let within = new.strip_suffix('\n').unwrap_or(new);
             Ok(Patched {
                 text: format!("{before}{new}{after}"),
@@ -40,14 +42,18 @@ pub(super) fn patch(text: &str, old: &str, new: &str) -> Result<Patched, String>
             })
         }
         _ => {
-            let lines: Vec<String> = places
-                .iter()
-                .map(|at| line_of(text, *at).to_string())
-                .collect();
+            let mut lines: Vec<usize> = places.iter().map(|at| line_of(text, *at)).collect();
+            lines.dedup();
+            let shown = lines.iter().take(SHOWN_PLACES).map(usize::to_string);
+            let more = if lines.len() > SHOWN_PLACES {
+                ", …"
+            } else {
+                ""
+            };
             Err(format!(
-                "old_string stands {} times, in lines {}: make it longer, so that it stands once",
+                "old_string stands {} times, in lines {}{more}: make it longer, so that it stands once",
                 places.len(),
-                lines.join(", ")
+                shown.collect::<Vec<_>>().join(", ")
             ))
         }
     }
@@ -152,6 +158,11 @@ mod tests {
         assert!(
             patch("aaa", "aa", "b").unwrap_err().contains("2 times"),
             "overlapping"
+        );
+        let error = patch(&"a a\n".repeat(300), "a", "b").unwrap_err();
+        assert!(
+            error.contains("stands 600 times, in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …:"),
+            "{error}"
         );
     }
 

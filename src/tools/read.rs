@@ -5,12 +5,12 @@ use super::session::Caller;
 use super::{SkillTools, ToolError, arguments};
 use crate::skill::{FILE_DIRECTORIES, SKILL_FILE, SkillDocument, is_junk, shown};
 use crate::store::{Filesystem, Kind, RelPath};
-use crate::sync::{LockedLibrary, open_library, open_to_look};
+use crate::sync::{LockedLibrary, open_to_look, open_to_write};
 use crate::usage::{Counter, Usage};
 
-/// Files beneath a skill that are named, and how deep they are looked for.
+/// Files beneath a skill that are named, and the parts of a path of theirs: what can be written is listed, and can be read.
 const MAX_FILES: usize = 500;
-const MAX_DEPTH: usize = 8;
+const MAX_PARTS: usize = 10;
 
 impl SkillTools {
     pub(super) fn read(
@@ -69,7 +69,7 @@ impl SkillTools {
     /// Counts, if that can be written: nobody is refused a text for that.
     pub(super) fn count(&self, name: &str, counter: Counter) {
         let counted = || -> Result<(), ToolError> {
-            let filesystem = open_library(&self.options)?;
+            let filesystem = open_to_write(&self.options)?;
             let locked = LockedLibrary::lock(&filesystem, &self.options)?;
             Usage::update(locked.write_lock(), |usage| {
                 usage.count(name, counter, locked.now())
@@ -104,9 +104,9 @@ pub(super) fn file_path(path: &str) -> Result<RelPath, ToolError> {
             shown(path, 80)
         )));
     }
-    if parsed.components().count() > MAX_DEPTH {
+    if parsed.components().count() > MAX_PARTS {
         return Err(ToolError::new(format!(
-            "the file_path {:?} is not allowed: it has more than {MAX_DEPTH} parts",
+            "the file_path {:?} is not allowed: it has more than {MAX_PARTS} parts",
             shown(path, 80)
         )));
     }
@@ -124,7 +124,7 @@ fn linked(filesystem: &dyn Filesystem, resolved: &Resolved) -> String {
     let mut files = Vec::new();
     for directory in FILE_DIRECTORIES {
         if let Ok(path) = RelPath::root().child(directory) {
-            walk(filesystem, &resolved.root(), &path, MAX_DEPTH, &mut files);
+            walk(filesystem, &resolved.root(), &path, &mut files);
         }
     }
     if files.is_empty() {
@@ -144,13 +144,7 @@ fn linked(filesystem: &dyn Filesystem, resolved: &Resolved) -> String {
     trailer
 }
 
-fn walk(
-    filesystem: &dyn Filesystem,
-    root: &RelPath,
-    directory: &RelPath,
-    depth: usize,
-    files: &mut Vec<String>,
-) {
+fn walk(filesystem: &dyn Filesystem, root: &RelPath, directory: &RelPath, files: &mut Vec<String>) {
     let Ok(entries) = filesystem.read_dir(&root.join(directory)) else {
         return;
     };
@@ -168,8 +162,10 @@ fn walk(
         };
         match entry.kind {
             Kind::File => files.push(child.to_string()),
-            Kind::Directory if depth > 0 && files.len() <= MAX_FILES => {
-                walk(filesystem, root, &child, depth - 1, files);
+            Kind::Directory
+                if child.components().count() < MAX_PARTS && files.len() <= MAX_FILES =>
+            {
+                walk(filesystem, root, &child, files);
             }
             Kind::Directory | Kind::Link | Kind::Special => {}
         }
