@@ -14,18 +14,6 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
 const SECRET: &str = "Nobody may read this.";
-const ACTIONS: [&str; 9] = [
-    "create",
-    "edit",
-    "patch",
-    "delete",
-    "write_file",
-    "remove_file",
-    "mark_stale",
-    "archive",
-    "restore_archive",
-];
-
 /// A directory, best in memory, for each call flushes; `tests/tools/fuzz.sh` sees to that and removes it.
 fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
@@ -114,11 +102,16 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let (name, path) = rest.split_once('\0').unwrap_or((rest, ""));
-    let (tool, input) = match usize::from(kind) % 12 {
-        9 => (Tool::Read, json!({"name": name})),
-        10 => (Tool::Read, json!({"name": name, "file_path": path})),
-        11 => (Tool::MarkUsed, json!({"name": name})),
-        action => (Tool::Manage, manage(ACTIONS[action], name, path)),
+    let schema = Tool::Manage.parameters();
+    let actions = schema["properties"]["action"]["enum"].as_array().unwrap();
+    let (tool, input) = match usize::from(kind) % (actions.len() + 3) {
+        0 => (Tool::Read, json!({"name": name})),
+        1 => (Tool::Read, json!({"name": name, "file_path": path})),
+        2 => (Tool::MarkUsed, json!({"name": name})),
+        action => (
+            Tool::Manage,
+            manage(actions[action - 3].as_str().unwrap(), name, path),
+        ),
     };
     let root = root();
     lay_out(root);

@@ -4,12 +4,12 @@
 use super::bundle::Bundle;
 use super::ledger::{self, Ledger, Status};
 use super::observe::skill_directory;
-use super::run::{SkillSyncOptions, SyncError, check_library_root, open_to_write, settle};
+use super::run::{SkillSyncOptions, SyncError, check_library_root, settle};
 use crate::clock;
 use crate::skill::{SKILL_FILE, SkillName};
 use crate::store::{
-    Batch, Content, Context, Expected, Filesystem, Flush, Hash, LinuxFilesystem, RelPath,
-    StoreError, WriteLock, layout, replacing, state_file,
+    Batch, Content, Context, Expected, Filesystem, Flush, Hash, RelPath, StoreError, WriteLock,
+    layout, replacing, state_file,
 };
 
 /// The library, locked for changes, with all that a cut left settled.
@@ -18,14 +18,6 @@ pub struct LockedLibrary<'fs> {
     ledger: Ledger,
     unreadable: bool,
     now: String,
-}
-
-/// The config dir, to change it.
-///
-/// # Errors
-/// As a sync.
-pub fn open_library(options: &SkillSyncOptions) -> Result<LinuxFilesystem, SyncError> {
-    open_to_write(options)
 }
 
 impl<'fs> LockedLibrary<'fs> {

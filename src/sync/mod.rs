@@ -25,7 +25,7 @@ mod unified;
 pub use bundle::{Bundle, BundleState, BundledFile, BundledSkill, SkippedEntry};
 pub use compare::{Against, CompareError, compare_skill};
 pub use decide::{Decision, UserText, decide};
-pub use edit::{LockedLibrary, open_library};
+pub use edit::LockedLibrary;
 pub use files::{FileDecision, UserFile, decide_file};
 pub use merge::{
     Concluded, Conclusion, LOCAL_CHANGED, MergeFailure, MergeTexts, PendingMerge, conclude_merge,

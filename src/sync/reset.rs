@@ -16,7 +16,7 @@ use crate::clock;
 use crate::store::{
     FileHasher, Filesystem, Flush, RelPath, StoreError, WriteLock, layout, state_file,
 };
-use crate::usage::{LoadedUsage, Usage};
+use crate::usage::{LoadedUsage, State, Usage};
 
 /// Which skills to restore.
 #[derive(Debug, Clone)]
@@ -172,7 +172,7 @@ fn wake(lock: &WriteLock<'_>, loaded: LoadedUsage, report: &mut ResetReport, now
     let woken = report
         .restored
         .iter()
-        .filter(|name| usage.activate(name, now))
+        .filter(|name| usage.set_lifecycle(name, State::Active, now))
         .count();
     if woken > 0
         && let Err(e) = state_file::write(lock, layout::USAGE, &usage.to_json(), false)

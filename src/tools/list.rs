@@ -10,8 +10,7 @@ use crate::clock;
 use crate::library::Library;
 use crate::skill::SkillDocument;
 use crate::store::Filesystem;
-use crate::sync::ledger;
-use crate::sync::{LockedLibrary, open_library, open_to_look};
+use crate::sync::{LockedLibrary, open_to_look, open_to_write};
 use crate::usage::{Ages, Counter, Look, State, Usage, due, note_scan};
 
 #[derive(Serialize)]
@@ -112,16 +111,12 @@ impl SkillTools {
     }
 
     fn try_to_age(&self, library: &Library, ages: Option<Ages>) -> Result<(), ToolError> {
-        let filesystem = open_library(&self.options)?;
+        let filesystem = open_to_write(&self.options)?;
         let locked = LockedLibrary::lock(&filesystem, &self.options)?;
-        let records = ledger::load(&filesystem)
-            .map_err(|e| ToolError::new(e.to_string()))?
-            .ledger
-            .records;
         // What the firmware ships is never aged.
         let made_by_agent = library.skills.iter().filter_map(|skill| {
             let document = skill.document.as_ref().ok()?;
-            let is_shipped = records.contains_key(skill.directory.as_str());
+            let is_shipped = locked.is_recorded(&skill.directory);
             (document.is_agent_created() && !is_shipped).then(|| document.name())
         });
         let now = locked.now();

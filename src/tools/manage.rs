@@ -10,10 +10,10 @@ use crate::library::Library;
 use crate::skill::frontmatter::split;
 use crate::skill::{MAX_SUPPORTING_TEXT_BYTES, SKILL_FILE, SkillDocument, shown};
 use crate::store::{FileHasher, Filesystem, Hash};
-use crate::sync::{LockedLibrary, open_library};
+use crate::sync::{LockedLibrary, open_to_write};
 use crate::usage::{Counter, State, Usage};
 
-const ACTIONS: [&str; 9] = [
+pub(super) const ACTIONS: [&str; 9] = [
     "create",
     "edit",
     "patch",
@@ -52,7 +52,7 @@ impl SkillTools {
         }
         let name = required(input.name.as_ref(), "name", "say which skill")?;
         refuse_a_path(action, input)?;
-        let filesystem = open_library(&self.options)?;
+        let filesystem = open_to_write(&self.options)?;
         let locked = LockedLibrary::lock(&filesystem, &self.options)?;
         let mut change = Change {
             tools: self,

@@ -2,14 +2,14 @@
 
 use super::resolve::{find, scan};
 use super::{SkillTools, ToolError, arguments};
-use crate::sync::{LockedLibrary, open_library};
+use crate::sync::{LockedLibrary, open_to_write};
 use crate::usage::{Counter, State, Usage};
 
 impl SkillTools {
     /// Unlike a read, this is nothing but counting: where that fails, it failed.
     pub(super) fn mark_used(&self, input: &arguments::MarkUsed) -> Result<String, ToolError> {
         let name = arguments::required(input.name.as_ref(), "name", "say which skill was used")?;
-        let filesystem = open_library(&self.options)?;
+        let filesystem = open_to_write(&self.options)?;
         let locked = LockedLibrary::lock(&filesystem, &self.options)?;
         let resolved = find(scan(&filesystem)?, name)?;
         let mut woken = false;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Tool;
+use super::manage::ACTIONS;
 
 /// In which form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -112,10 +113,7 @@ impl Tool {
                 json!({
                     "action": {
                         "type": "string",
-                        "enum": [
-                            "create", "edit", "patch", "delete", "write_file", "remove_file", "mark_stale", "archive",
-                            "restore_archive"
-                        ],
+                        "enum": ACTIONS,
                         "description": "create: a new skill from content; source and created_by are added to its frontmatter. edit: content replaces the whole SKILL.md. patch: new_string \
                             replaces old_string in SKILL.md. delete: the whole skill goes. write_file, remove_file: a file of the \
                             skill, file_path. mark_stale, archive, restore_archive: its state."

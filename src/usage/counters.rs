@@ -124,7 +124,13 @@ impl Usage {
     /// The lifecycle state of a skill; a word of another version counts as active.
     #[must_use]
     pub fn lifecycle(&self, name: &str) -> State {
-        self.state(name).parse().unwrap_or_default()
+        let state = self
+            .entries
+            .get(name)
+            .and_then(|entry| entry.get(STATE)?.as_str());
+        state
+            .and_then(|state| state.parse().ok())
+            .unwrap_or_default()
     }
 
     /// Sets the lifecycle state of a skill; says whether it was another one.

@@ -5,7 +5,7 @@ mod lifecycle;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use self::counters::{Counter, Counts, State};
 pub use self::lifecycle::{Ages, Look, due, note_scan};
@@ -18,7 +18,6 @@ const VIEWS_PER_USE: u64 = 10;
 const MANY_CHANGES: u64 = 20;
 const STATE: &str = "state";
 const STATE_CHANGED_AT: &str = "state_changed_at";
-const ACTIVE: &str = "active";
 
 /// All usage entries, by skill name; fields that are not touched stay as they are.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -88,17 +87,10 @@ impl Usage {
         bytes
     }
 
-    /// The lifecycle state of a skill; active unless something else is said.
-    #[must_use]
-    pub fn state(&self, name: &str) -> &str {
-        let state = self.entries.get(name).and_then(|entry| entry.get(STATE));
-        state.and_then(Value::as_str).unwrap_or(ACTIVE)
-    }
-
     /// Whether a skill is active.
     #[must_use]
     pub fn is_active(&self, name: &str) -> bool {
-        self.state(name) == ACTIVE
+        self.lifecycle(name) == State::Active
     }
 
     /// Skills that are read often and hardly used (seed §18.10, rule 3), with both counts.
@@ -121,18 +113,6 @@ impl Usage {
         counts
             .map(|(name, entry)| (name.as_str(), count(entry, "modify_count")))
             .filter(|(_, changes)| *changes >= MANY_CHANGES)
-    }
-
-    /// Makes a skill active again; says whether it was not.
-    pub fn activate(&mut self, name: &str, now: &str) -> bool {
-        if self.is_active(name) {
-            return false;
-        }
-        if let Some(Value::Object(entry)) = self.entries.get_mut(name) {
-            entry.insert(STATE.into(), json!(ACTIVE));
-            entry.insert(STATE_CHANGED_AT.into(), json!(now));
-        }
-        true
     }
 }
 
