@@ -31,7 +31,10 @@ pub fn preview_merge(
     name: &str,
     tools: Option<&ToolCatalog>,
 ) -> Result<Preview, SyncError> {
-    let Some(pending) = pending(options, name)? else {
+    let bundle = Bundle::open(&options.bundled_skills_dir);
+    let filesystem = open_to_look(&options.config_dir)?;
+    let Some(pending) = pending_merge(&*filesystem, &bundle, name, EngineSetting::Structural)?
+    else {
         let known = skill_status(options, &[name.to_owned()])?;
         return Ok(match known.skills.is_empty() {
             true => Preview::Unknown,
@@ -58,12 +61,20 @@ pub fn status_with_merges(
     tools: Option<&ToolCatalog>,
 ) -> Result<StatusReport, SyncError> {
     let mut report = skill_status(options, only)?;
+    let bundle = Bundle::open(&options.bundled_skills_dir);
+    let filesystem = open_to_look(&options.config_dir)?;
     for skill in report
         .skills
         .iter_mut()
         .filter(|skill| skill.merge_key.is_some())
     {
-        if let Some(pending) = pending(options, &skill.name)? {
+        let pending = pending_merge(
+            &*filesystem,
+            &bundle,
+            &skill.name,
+            EngineSetting::Structural,
+        )?;
+        if let Some(pending) = pending {
             let mode = pending.job.mode;
             let conflicts = settle(pending, tools).err().unwrap_or_default();
             skill.merge = Some(MergeOutlook {
@@ -74,12 +85,6 @@ pub fn status_with_merges(
         }
     }
     Ok(report)
-}
-
-fn pending(options: &SkillSyncOptions, name: &str) -> Result<Option<PendingMerge>, SyncError> {
-    let bundle = Bundle::open(&options.bundled_skills_dir);
-    let filesystem = open_to_look(&options.config_dir)?;
-    pending_merge(&*filesystem, &bundle, name, EngineSetting::Structural)
 }
 
 /// The library's text and the merged one.

@@ -7,7 +7,7 @@ use super::apply::{LedgerWrite, Planned, apply};
 use super::bundle::Bundle;
 use super::ledger::{self, Record, Status, base_path};
 use super::merge_job::{EngineSetting, MergeJob};
-use super::observe::{self, obstacle, skill_directory, text_path};
+use super::observe::{obstacle, skill_directory, text_path};
 use super::plan::{MergedText, Outcome, SkillPlan};
 use super::planner::Planner;
 use super::run::{Settled, SkillSyncOptions, SyncError, check_library_root, settle};
@@ -357,7 +357,7 @@ impl Conclude<'_> {
 
     fn local_hash(&self) -> Option<Hash> {
         let name = SkillName::try_from(self.job.name.as_str()).ok()?;
-        let text = skill_directory(&name).join(&observe::text_path());
+        let text = skill_directory(&name).join(&text_path());
         let state = FileHasher::default().hash(self.lock.filesystem(), &text);
         state.ok().flatten().map(|state| state.hash)
     }

@@ -263,8 +263,7 @@ fn indented(lines: &str, from: usize, to: usize) -> String {
         if line.trim().is_empty() {
             return line.to_owned();
         }
-        let (blanks, text) = line.split_at(super::entries::indentation(line).min(from));
-        let _ = blanks;
+        let (_, text) = line.split_at(super::entries::indentation(line).min(from));
         format!("{}{text}", " ".repeat(to))
     });
     moved.collect()
