@@ -79,25 +79,30 @@ fn eight_agents_work_while_syncs_and_merges_run() {
     let shared = common::skill_text("shared", "What all change.", &lines.join("\n"));
     fs::create_dir(board.library().join("shared")).unwrap();
     fs::write(board.library().join("shared/SKILL.md"), shared).unwrap();
+    // Each firmware after the other one is a merge of this.
+    let alpha = board.library().join("alpha/SKILL.md");
+    let edited = fs::read_to_string(&alpha).unwrap();
+    fs::write(&alpha, edited.replacen("---\n", "---\nsource: me\n", 1)).unwrap();
     let until = Instant::now() + LENGTH;
     let done = Done::default();
-    let (syncs, board, done_ref) = (AtomicUsize::new(0), &board, &done);
+    let (syncs, merges) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (board, done_ref) = (&board, &done);
     thread::scope(|scope| {
         for agent in 0..AGENTS {
             scope.spawn(move || work(board, agent, until, done_ref));
         }
-        let syncs = &syncs;
+        let (syncs, merges) = (&syncs, &merges);
         scope.spawn(move || {
-            let mut firmware = 0;
-            while Instant::now() < until {
-                firmware = 1 - firmware;
-                let words = if firmware == 0 {
-                    &["sync"][..]
-                } else {
-                    &["--engine", "structural", "merge"]
-                };
-                common::run(&mut board.command(firmware + 1, words)).expect(0);
+            for firmware in [2, 1].into_iter().cycle() {
+                if Instant::now() >= until {
+                    break;
+                }
+                board.run(firmware, &["sync"]).expect(0);
+                let merge = &["--engine", "structural", "merge"];
+                let merged = board.run(firmware, merge).expect(0).json();
                 syncs.fetch_add(1, Ordering::Relaxed);
+                let merged = merged["merged"].as_array().unwrap().len();
+                merges.fetch_add(merged, Ordering::Relaxed);
             }
         });
     });
@@ -125,13 +130,15 @@ fn eight_agents_work_while_syncs_and_merges_run() {
         assert!(usage.get(format!("own-{agent}")).is_none());
         assert!(!board.library().join(format!("own-{agent}")).exists());
     }
-    let syncs = count(&syncs);
+    let (syncs, merges) = (count(&syncs), count(&merges));
     println!(
-        "{} patches, {} reads, {syncs} syncs and merges",
+        "{} patches, {} reads, {syncs} syncs, {merges} merges",
         count(&done.patches),
         count(&done.reads)
     );
-    assert!(count(&done.patches) >= AGENTS && syncs >= 3);
+    assert!(count(&done.patches) >= AGENTS && syncs >= 3 && merges >= 3);
+    let alpha = fs::read_to_string(&alpha).unwrap();
+    assert!(alpha.contains("source: me"), "the edit is there: {alpha}");
     board.run(1, &["sync"]).expect(0);
     let doctor = common::run(&mut board.command(1, &["doctor"])).json();
     for finding in doctor["findings"].as_array().unwrap() {
