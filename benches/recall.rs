@@ -18,9 +18,11 @@ use std::path::{Path, PathBuf};
 use aiden_skills::skill::SkillDocument;
 use aiden_skills::tools::rank;
 use aiden_skills::usage::State;
+use serde_json::json;
+use serde_yaml::Value;
 
 /// So many queries of a bank are tried, taken evenly.
-const MOST_QUERIES: usize = 400;
+const MOST_QUERIES: usize = 2500;
 /// Of the release, in per cent.
 const LEAST_AT_1: f64 = 75.0;
 const LEAST_AT_5: f64 = 90.0;
@@ -107,13 +109,9 @@ fn texts(directory: &Path) -> Vec<String> {
     paths.into_iter().filter_map(text).collect()
 }
 
-fn document(name: &str, description: &str, body: &str) -> SkillDocument {
-    let quoted = |text: &str| serde_json::to_string(text).unwrap();
-    let text = format!(
-        "---\nname: {}\ndescription: {}\n---\n{body}",
-        quoted(name),
-        quoted(description)
-    );
+fn document(name: &str, description: &str, tags: Option<&Value>, body: &str) -> SkillDocument {
+    let frontmatter = json!({"name": name, "description": description, "tags": tags});
+    let text = format!("---\n{frontmatter}\n---\n{body}");
     SkillDocument::parse(text.as_bytes()).unwrap()
 }
 
@@ -134,7 +132,7 @@ fn release(directory: &Path) -> Bank {
             bank.queries.push(Query {
                 text,
                 wanted: bank.documents.len(),
-                without: document(skill.name(), rest, skill.body()),
+                without: document(skill.name(), rest, None, skill.body()),
             });
         }
         bank.documents.push(skill);
@@ -160,7 +158,8 @@ fn of_triggers(directory: &Path) -> Bank {
             !triggers.iter().any(is_trigger)
         });
         let body = body.collect::<Vec<_>>().join("\n");
-        let without = document(skill.name(), skill.description(), &body);
+        let tags = skill.frontmatter().get("tags");
+        let without = document(skill.name(), skill.description(), tags, &body);
         let wanted = bank.documents.len();
         bank.queries.extend(triggers.into_iter().map(|text| Query {
             text,

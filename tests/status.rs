@@ -9,6 +9,8 @@
 
 mod common;
 
+use std::fs;
+
 use common::{Board, edited, hash, names, version};
 use serde_json::{Value, json};
 
@@ -113,6 +115,40 @@ fn the_table_has_a_line_for_every_skill_and_the_users_own() {
         both.contains("merge_needed") && both.contains(&hash(edited("both"))[7..15]),
         "{both}"
     );
+}
+
+#[test]
+fn states_ages_and_kept_files_are_shown() {
+    let board = Board::new();
+    board.skill("foo", &version("foo", 1));
+    board.bundle_file("foo/references/a.md", "shipped");
+    board.sync().expect(0);
+    board.user_file("foo/references/a.md", "the user's");
+    fs::write(
+        board.agent().join("skill-state/usage.json"),
+        r#"{"foo": {"state": "archived"}}"#,
+    )
+    .unwrap();
+    fs::write(
+        board.agent().join("agent.toml"),
+        "[skills]\nstale_days = 30\n",
+    )
+    .unwrap();
+    let shown = status(&board);
+    assert_eq!(
+        shown["lifecycle"],
+        json!({"stale_days": 30, "archive_days": 180})
+    );
+    assert_eq!(of(&shown, "foo")["state"], "archived");
+    assert_eq!(of(&shown, "foo")["kept_files"], json!(["references/a.md"]));
+    let text = board.run(&["status"]).stdout;
+    for line in [
+        "    lifecycle: archived",
+        "    kept as they are: references/a.md",
+        "Skills that the agent made are stale after 30 days without use, archived after 180.",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line} in\n{text}");
+    }
 }
 
 #[test]

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use aiden_skills::SkillSyncOptions;
-use aiden_skills::tools::{Caller, SkillTools, Tool};
-use aiden_skills::usage::Ages;
+use aiden_skills::tools::{Caller, Counting, SkillTools, Tool};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -120,7 +119,7 @@ fuzz_target!(|bytes: &[u8]| {
         options: SkillSyncOptions::new(root.join("agent"), root.join("bundle")),
         device: None,
         catalog: None,
-        ages: Ages::default(),
+        counting: Counting::AtOnce,
     };
     let answer = tools.call(tool, &input, &mut Caller::CommandLine);
     match &answer {

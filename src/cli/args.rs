@@ -1,5 +1,6 @@
 //! The one definition of the command line; help, man page and completions come from it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -146,6 +147,12 @@ pub(super) enum Command {
     Tool(ToolArgs),
     /// Print the skill sections of an agent's system prompt
     Profile(ProfileArgs),
+    /// Stay, sync, and serve the tools over HTTP, to the agent on a socket and to others on TCP
+    ///
+    /// Merges follow in the background. SIGHUP reads agent.toml again and syncs; SIGTERM ends within five seconds.
+    Serve(ServeArgs),
+    /// Serve the tools as a Model Context Protocol server on standard input and output
+    Mcp,
     /// Check skills before they go into an image
     Lint(LintArgs),
     /// Look for what is wrong with library, ledger and bases, and say what repairs it
@@ -248,6 +255,56 @@ pub(super) struct ProfileArgs {
     /// Language of the rules: en or zh
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub lang: Language,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ServeArgs {
+    /// The agent's socket, or off
+    #[arg(long, value_name = "PATH", default_value = "/run/aiden-skills.sock", value_parser = OrOff::parse_path)]
+    pub socket: OrOff<PathBuf>,
+    /// Group whose members may use the socket, besides root and the daemon's own user
+    #[arg(long, value_name = "GROUP")]
+    pub socket_group: Option<String>,
+    /// Address and port for outside agents, which may list and read, or off
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8791", value_parser = OrOff::parse_address)]
+    pub http: OrOff<SocketAddr>,
+    /// Loopback address and port of a page for people; the address that is printed has its token [default: off]
+    #[arg(long, value_name = "ADDR", value_parser = loopback)]
+    pub console: Option<SocketAddr>,
+}
+
+/// A place to listen at, or none.
+#[derive(Debug, Clone)]
+pub(super) struct OrOff<T>(pub Option<T>);
+
+impl OrOff<PathBuf> {
+    fn parse_path(text: &str) -> Result<Self, String> {
+        Ok(Self((text != "off").then(|| text.into())))
+    }
+}
+
+impl OrOff<SocketAddr> {
+    fn parse_address(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self(None)),
+            text => address(text).map(|address| Self(Some(address))),
+        }
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "not an IP address and a port, such as 127.0.0.1:8791".to_owned())
+}
+
+/// What the page can do is not for the network.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address = address(text)?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err("the page is served on a loopback address only, such as 127.0.0.1:8792".into())
+    }
 }
 
 #[derive(Debug, clap::Args)]

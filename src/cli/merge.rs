@@ -11,12 +11,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::args::MergeArgs;
 use super::output::Tone;
 use super::{Context, Exit, sync};
+use crate::config::Settings;
 use crate::merge::llm::Llm;
 use crate::merge::{
     Auto, Engine, Event, MergeOptions, MergeReport, NoModel, Stop, Wanted, merge_bundled_skills,
 };
 use crate::skill::ToolCatalog;
-use crate::sync::skill_status;
+use crate::sync::{SkillSyncOptions, skill_status};
 
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -25,14 +26,7 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Exit {
         Ok(tools) => tools,
         Err(e) => return context.fail(&e),
     };
-    let options = MergeOptions {
-        sync: context.options.clone(),
-        engine: engine(context, tools.clone()),
-        tools,
-        max_attempts: context.settings.model.max_attempts,
-        minute: Duration::from_secs(60),
-        on_applied: None,
-    };
+    let options = options(&context.settings, context.options.clone(), tools);
     match skill_status(&context.options, &args.names) {
         Ok(status) if !args.names.is_empty() && status.skills.is_empty() => {
             let names = args.names.join(", ");
@@ -60,9 +54,23 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Exit {
     }
 }
 
-/// The engine of the settings.
-fn engine(context: &Context, tools: Option<ToolCatalog>) -> Engine {
-    let settings = &context.settings;
+/// How the settings say that merges are done.
+pub(super) fn options(
+    settings: &Settings,
+    sync: SkillSyncOptions,
+    tools: Option<ToolCatalog>,
+) -> MergeOptions {
+    MergeOptions {
+        sync,
+        engine: engine(settings, tools.clone()),
+        tools,
+        max_attempts: settings.model.max_attempts,
+        minute: Duration::from_secs(60),
+        on_applied: None,
+    }
+}
+
+fn engine(settings: &Settings, tools: Option<ToolCatalog>) -> Engine {
     let model = settings
         .model
         .settings(&|name| std::env::var_os(name))

@@ -6,15 +6,18 @@ mod diff;
 mod doctor;
 mod exit;
 mod lint;
+mod mcp;
 mod merge;
 mod output;
 mod profile;
 mod reset;
+mod serve;
 mod status;
 mod sync;
 mod tool;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -30,9 +33,35 @@ use crate::sync::{SkillSyncOptions, SyncError};
 
 /// What every command has at hand.
 struct Context {
+    flags: Flags,
     settings: Settings,
     options: SkillSyncOptions,
     output: Output,
+}
+
+/// The global flags that settings and options come from.
+#[derive(Clone)]
+struct Flags {
+    overrides: Overrides,
+    lock_timeout: Duration,
+    unsafe_filesystems: UnsafeFilesystems,
+}
+
+impl Flags {
+    /// The settings of now.
+    fn settings(&self) -> Settings {
+        Settings::resolve(self.overrides.clone(), &|name| std::env::var_os(name))
+    }
+
+    fn options(&self, settings: &Settings) -> SkillSyncOptions {
+        SkillSyncOptions {
+            lock_timeout: self.lock_timeout,
+            unsafe_filesystems: self.unsafe_filesystems,
+            engine: settings.engine,
+            ages: settings.ages,
+            ..SkillSyncOptions::new(&settings.config_dir, &settings.bundled_dir)
+        }
+    }
 }
 
 impl Context {
@@ -71,37 +100,37 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         verbose: global.verbose,
     });
     let output = Output::new(&global);
-    let flags = Overrides {
-        config_dir: global.config_dir,
-        bundled_dir: global.bundled_dir,
-        device_type: global.device_type,
-        tools_file: global.tools_file,
-        engine: global.engine,
-    };
-    let settings = Settings::resolve(flags, &|name| std::env::var_os(name));
-    for problem in settings.warnings.iter().chain(&settings.broken) {
-        log::warn!("{problem}");
-    }
-    let goes_on = matches!(args.command, Command::Sync(_));
-    if goes_on && !settings.broken.is_empty() {
-        log::warn!("going on with the defaults for what can't be used");
-    }
-    let options = SkillSyncOptions {
+    let flags = Flags {
+        overrides: Overrides {
+            config_dir: global.config_dir,
+            bundled_dir: global.bundled_dir,
+            device_type: global.device_type,
+            tools_file: global.tools_file,
+            engine: global.engine,
+        },
         lock_timeout: global.lock_timeout,
         unsafe_filesystems: match global.allow_unsafe_filesystem {
             true => UnsafeFilesystems::Allow,
             false => UnsafeFilesystems::Refuse,
         },
-        engine: settings.engine,
-        ..SkillSyncOptions::new(&settings.config_dir, &settings.bundled_dir)
     };
+    let settings = flags.settings();
+    for problem in settings.warnings.iter().chain(&settings.broken) {
+        log::warn!("{problem}");
+    }
+    let goes_on = matches!(args.command, Command::Sync(_) | Command::Serve(_));
+    if goes_on && !settings.broken.is_empty() {
+        log::warn!("going on with the defaults for what can't be used");
+    }
+    let options = flags.options(&settings);
     let context = Context {
+        flags,
         settings,
         options,
         output,
     };
     if !goes_on && !context.settings.broken.is_empty() {
-        let advice = "correct agent.toml, or move it away; only sync goes on without it";
+        let advice = "correct agent.toml, or move it away; only sync and serve go on without it";
         return context.fail(&advice);
     }
     match args.command {
@@ -113,6 +142,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Tools(args) => tool::schemas_of(&context, &args),
         Command::Tool(args) => tool::call(&context, &args),
         Command::Profile(args) => profile::run(&context, &args),
+        Command::Serve(args) => serve::run(&context, &args),
+        Command::Mcp => mcp::run(&context),
         Command::Lint(args) => lint::run(&context, &args),
         Command::Doctor => doctor::run(&context),
     }

@@ -4,9 +4,10 @@ use super::args::StatusArgs;
 use super::output::{Output, Tone};
 use super::{Context, Exit};
 use crate::merge::status_with_merges;
-use crate::store::Hash;
+use crate::store::{Hash, RelPath};
 use crate::sync::ledger::LedgerState;
 use crate::sync::{BundleState, MergeOutlook, SkillStatus};
+use crate::usage::{Ages, State};
 
 const HEADINGS: [&str; 7] = [
     "SKILL",
@@ -45,6 +46,14 @@ pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
     }
     if !report.skills.is_empty() || args.names.is_empty() {
         table(&context.output, &report.skills);
+        let Ages {
+            stale_days,
+            archive_days,
+        } = report.lifecycle;
+        context.output.print_line(
+            Tone::Plain,
+            &format!("Skills that the agent made are stale after {stale_days} days without use, archived after {archive_days}."),
+        );
     }
     context.output.document(&report);
     if !unknown.is_empty() {
@@ -93,6 +102,19 @@ fn table(output: &Output, skills: &[SkillStatus]) {
         output.print_line(tone(skill), &line(row));
         if let Some(merge) = &skill.merge {
             output.print_line(tone(skill), &format!("    merge: {}", outlook(merge)));
+        }
+        if skill.state != State::Active {
+            output.print_line(
+                tone(skill),
+                &format!("    lifecycle: {}", skill.state.as_str()),
+            );
+        }
+        if !skill.kept_files.is_empty() {
+            let files: Vec<&str> = skill.kept_files.iter().map(RelPath::as_str).collect();
+            output.print_line(
+                tone(skill),
+                &format!("    kept as they are: {}", files.join(", ")),
+            );
         }
         for (what, reason) in [
             ("", &skill.error),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{ToolArgs, ToolFormat, ToolsArgs};
 use super::{Context, Exit};
-use crate::tools::{Caller, Format, SkillTools, Tool, ToolError, schemas};
+use crate::tools::{Caller, Counting, Format, SkillTools, Tool, ToolError, schemas};
 
 /// Larger than any input that the tools take.
 const MAX_INPUT_BYTES: u64 = 1024 * 1024;
@@ -30,7 +30,7 @@ pub(super) fn call(context: &Context, args: &ToolArgs) -> Exit {
             options: context.options.clone(),
             device: context.settings.device_type,
             catalog,
-            ages: context.settings.ages,
+            counting: Counting::AtOnce,
         };
         tools.call(tool, &input, &mut Caller::CommandLine)
     };

@@ -24,7 +24,7 @@ const STOP_INTERVAL: Duration = Duration::from_millis(50);
 /// The same for the lock.
 const LOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// While serving, what failed for want of an answer is tried again after these many minutes (contract §5).
-const RETRY_MINUTES: [u32; 5] = [1, 2, 4, 8, 16];
+pub const RETRY_MINUTES: [u32; 5] = [1, 2, 4, 8, 16];
 const STOPPED: &str = "stopped before an answer was there";
 
 /// How merges are done.
@@ -98,6 +98,11 @@ impl Merger {
         }
     }
 
+    /// Goes on with other options; what was asked of servers stays counted.
+    pub fn replace(&mut self, options: MergeOptions) {
+        self.options = options;
+    }
+
     /// Merges these skills, where they need it; what comes after a stop is left alone. `retry` takes up what failed before,
     /// too.
     pub fn run(
@@ -131,17 +136,18 @@ impl Merger {
     }
 
     /// As `run`; then what failed for want of an answer again and again, after ever longer waits, until all is merged, no
-    /// try is left, or a stop is wanted.
+    /// try is left, a stop is wanted, or `wait` says that something else is to be done first.
     pub fn run_with_retries(
         &mut self,
         filesystem: &dyn Filesystem,
         bundle: &Bundle,
         names: &BTreeSet<String>,
+        wait: &mut dyn FnMut(Duration) -> bool,
         observe: &mut dyn FnMut(Event),
     ) {
         let mut left = names.clone();
         for minutes in [0].into_iter().chain(RETRY_MINUTES) {
-            if left.is_empty() || self.stop.wait(self.options.minute * minutes) {
+            if left.is_empty() || (minutes > 0 && wait(self.options.minute * minutes)) {
                 return;
             }
             let mut again = BTreeSet::new();

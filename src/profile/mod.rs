@@ -7,7 +7,7 @@ mod runtime;
 use crate::skill::{DeviceType, SkillDocument};
 use crate::usage::{State, Usage};
 
-pub use self::rules::Language;
+pub use self::rules::{Language, text as rules};
 pub use self::runtime::{SkillRuntime, Snapshot};
 
 /// Most skills in the catalogue.

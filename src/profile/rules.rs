@@ -25,7 +25,7 @@ impl FromStr for Language {
 }
 
 /// The rules.
-pub(super) fn text(language: Language) -> &'static str {
+pub fn text(language: Language) -> &'static str {
     match language {
         Language::En => EN,
         Language::Zh => ZH,

@@ -7,14 +7,16 @@ use super::{Profile, Wanted, render};
 use crate::library;
 use crate::skill::{DeviceType, SkillDocument};
 use crate::sync::{SkillSyncOptions, SyncError, open_to_look};
-use crate::usage::Usage;
+use crate::usage::{State, Usage};
 
 /// The library as it was at one moment; it does not change.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    documents: Vec<SkillDocument>,
+    documents: Arc<[SkillDocument]>,
     usage: Usage,
     device: Option<DeviceType>,
+    /// Grows with each change of what an agent sees; the first is that of the runtime.
+    pub generation: u64,
     /// What did not load, and why.
     pub problems: Vec<String>,
 }
@@ -37,13 +39,27 @@ impl Snapshot {
             .into_iter()
             .map(|problem| format!("{} {}", problem.path, problem.message));
         snapshot.problems.extend(told);
+        let mut documents = Vec::new();
         for skill in library.skills {
             match skill.document {
-                Ok(document) => snapshot.documents.push(document),
+                Ok(document) => documents.push(document),
                 Err(e) => snapshot.problems.push(format!("{}: {e}", skill.directory)),
             }
         }
+        snapshot.documents = documents.into();
         Ok(snapshot)
+    }
+
+    /// The same skills, with the usage of now.
+    fn with_usage(&self, options: &SkillSyncOptions) -> Result<Self, SyncError> {
+        let filesystem = open_to_look(&options.config_dir)?;
+        Ok(Self {
+            documents: Arc::clone(&self.documents),
+            usage: Usage::load(&*filesystem).usage,
+            device: self.device,
+            generation: self.generation,
+            problems: self.problems.clone(),
+        })
     }
 
     /// The skill sections of a system prompt.
@@ -56,6 +72,19 @@ impl Snapshot {
     #[must_use]
     pub fn documents(&self) -> &[SkillDocument] {
         &self.documents
+    }
+
+    /// Whether an agent sees the same in both: counters, for one, it does not see.
+    fn shows_the_same(&self, other: &Self) -> bool {
+        let states = |snapshot: &Self| -> Vec<State> {
+            let documents = snapshot.documents.iter();
+            documents
+                .map(|document| snapshot.usage.lifecycle(document.name()))
+                .collect()
+        };
+        self.device == other.device
+            && self.documents == other.documents
+            && states(self) == states(other)
     }
 }
 
@@ -70,23 +99,60 @@ pub struct SkillRuntime {
 #[derive(Default)]
 struct Shared {
     dirty: AtomicBool,
-    last: Mutex<Option<Arc<Snapshot>>>,
+    usage_dirty: AtomicBool,
+    last: Mutex<Last>,
+}
+
+#[derive(Default)]
+struct Last {
+    generation: u64,
+    snapshot: Option<Arc<Snapshot>>,
 }
 
 impl SkillRuntime {
-    /// Nothing is loaded yet.
+    /// Nothing is loaded yet; the first snapshot will have the generation 1.
     #[must_use]
     pub fn new(options: SkillSyncOptions, device: Option<DeviceType>) -> Self {
+        Self::after(0, options, device)
+    }
+
+    /// As [`Self::new`]; the generation of the first snapshot is the one after `generation`, which an earlier process of
+    /// the same boot may have reached.
+    #[must_use]
+    pub fn after(generation: u64, options: SkillSyncOptions, device: Option<DeviceType>) -> Self {
+        let last = Last {
+            generation,
+            snapshot: None,
+        };
         Self {
             options,
             device,
-            shared: Arc::default(),
+            shared: Arc::new(Shared {
+                last: Mutex::new(last),
+                ..Shared::default()
+            }),
+        }
+    }
+
+    /// The same library under other settings; generations go on.
+    #[must_use]
+    pub fn with(&self, options: SkillSyncOptions, device: Option<DeviceType>) -> Self {
+        self.mark_dirty();
+        Self {
+            options,
+            device,
+            shared: Arc::clone(&self.shared),
         }
     }
 
     /// Something in the library has changed: a merge was applied, a tool changed a skill. The next run sees it.
     pub fn mark_dirty(&self) {
         self.shared.dirty.store(true, Ordering::SeqCst);
+    }
+
+    /// The usage file has changed: states may be others. The next run sees it.
+    pub fn mark_usage_dirty(&self) {
+        self.shared.usage_dirty.store(true, Ordering::SeqCst);
     }
 
     /// The library for one run: as at the last one, unless it was marked dirty since.
@@ -101,19 +167,26 @@ impl SkillRuntime {
             .unwrap_or_else(PoisonError::into_inner);
         // Taken before the library is read: what changes while it is read is for the next run.
         let dirty = self.shared.dirty.swap(false, Ordering::SeqCst);
-        if let Some(last) = last.as_ref().filter(|_| !dirty) {
-            return Ok(Arc::clone(last));
-        }
-        match Snapshot::load(&self.options, self.device) {
-            Ok(snapshot) => {
-                let snapshot = Arc::new(snapshot);
-                *last = Some(Arc::clone(&snapshot));
-                Ok(snapshot)
-            }
+        let usage_dirty = self.shared.usage_dirty.swap(false, Ordering::SeqCst);
+        let loaded = match last.snapshot.as_ref().filter(|_| !dirty) {
+            Some(snapshot) if !usage_dirty => return Ok(Arc::clone(snapshot)),
+            Some(snapshot) => snapshot.with_usage(&self.options),
+            None => Snapshot::load(&self.options, self.device),
+        };
+        let mut snapshot = match loaded {
+            Ok(snapshot) => snapshot,
             Err(e) => {
                 self.mark_dirty();
-                Err(e)
+                return Err(e);
             }
+        };
+        let same = last.snapshot.as_ref();
+        if same.is_none_or(|last| !last.shows_the_same(&snapshot)) {
+            last.generation += 1;
         }
+        snapshot.generation = last.generation;
+        let snapshot = Arc::new(snapshot);
+        last.snapshot = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
     }
 }

@@ -1,11 +1,14 @@
 //! A whole SKILL.md: frontmatter, its fields, and the instructions below.
 
-use serde_yaml::Mapping;
+use serde_yaml::{Mapping, Value};
 
 use super::device_type::{DeviceType, DeviceTypeError};
 use super::fields::{Fields, at_commas, outside_parentheses};
 use super::frontmatter::{self, FrontmatterError, Warning};
 use super::{MAX_READ_BYTES, is_blank};
+
+/// Fields under which skills of several systems list words to be found by.
+const KEYWORDS: [&str; 3] = ["tags", "keywords", "triggers"];
 
 /// A SKILL.md that loaded whole. Its name is any text that is not blank: whether it is a [`super::SkillName`], and
 /// that of its directory, is for the caller to check.
@@ -174,7 +177,8 @@ impl SkillDocument {
         &self.name
     }
 
-    /// The description as one line: white space folded, trimmed, no control characters; never empty.
+    /// The description as one line: white space folded, trimmed, no control characters nor such as turn the
+    /// writing direction; never empty.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -231,6 +235,20 @@ impl SkillDocument {
         self.created_by.as_deref()
     }
 
+    /// What the skill gives to be found by: the texts under `tags`, `keywords` and `triggers`, in other systems' places
+    /// too. Nothing else depends on them, so a wrong shape is passed over.
+    #[must_use]
+    pub fn keywords(&self) -> Vec<&str> {
+        let metadata = self.frontmatter.get("metadata").and_then(Value::as_mapping);
+        let places = metadata.into_iter().chain([&self.frontmatter]);
+        let values = places.flat_map(|place| KEYWORDS.iter().filter_map(|key| place.get(*key)));
+        let texts = values.flat_map(|value| match value {
+            Value::Sequence(items) => items.iter().filter_map(Value::as_str).collect(),
+            one => Vec::from_iter(one.as_str()),
+        });
+        texts.collect()
+    }
+
     /// Whether an agent made the skill: only such skills age by themselves.
     #[must_use]
     pub fn is_agent_created(&self) -> bool {
@@ -268,10 +286,12 @@ fn check_text(bytes: &[u8]) -> Result<&str, SkillError> {
     }
 }
 
-/// A text of several lines as one, as the catalogue needs it. YAML's `|` and escapes let line breaks and control
-/// characters through, which would forge lines of a prompt.
+/// A text of several lines as one, as the catalogue needs it. YAML's `|` and escapes let line breaks, control characters
+/// and marks that turn the writing direction through, which would forge lines of a prompt.
 fn fold(text: &str) -> String {
-    let breaks = |c: char| c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks =
+        |c: char| c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns(c);
     let pieces = text
         .split(breaks)
         .map(str::trim)

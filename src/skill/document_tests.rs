@@ -55,6 +55,7 @@ fn every_dialect_of_a_description_gives_one_folded_line() {
         "description:\n  \"Use when: a thing\n  happens\"",
         "description: \"Use when: a thing\\nhappens\\0\"",
         "description: '  Use when: a thing   \n  happens '",
+        "description: Use when: \u{202e}a thing \u{2066}\u{2069}happens",
     ] {
         for (bom, end) in [
             ("", "\n"),

@@ -25,7 +25,8 @@ pub use filesystem::{
 };
 pub use hash::{CHUNK_BYTES, Hash, HashError, Hasher};
 pub use linux::{
-    LinuxFilesystem, Resolve, Space, UnsafeFilesystem, UnsafeFilesystems, read_followed,
+    LinuxFilesystem, Resolve, Space, UnsafeFilesystem, UnsafeFilesystems, all_flushes,
+    read_followed,
 };
 pub use lock::{LockError, WriteLock};
 pub use missing::MissingDirectory;

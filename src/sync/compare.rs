@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::bundle::Bundle;
 use super::ledger::base_path;
 use super::observe::{obstacle, skill_directory, text_path};
@@ -99,6 +101,40 @@ pub fn compare_skill(
         }
     }
     Ok(diff)
+}
+
+/// SKILL.md on each side; `None` where it is not there, or is no text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct SkillTexts {
+    /// The bundled text of the last sync or merge.
+    pub base: Option<String>,
+    /// What the firmware ships now.
+    pub bundled: Option<String>,
+    /// The library's.
+    pub library: Option<String>,
+}
+
+/// The texts of a skill.
+///
+/// # Errors
+/// When no skill can have this name, or the config dir can't be opened.
+pub fn skill_texts(options: &SkillSyncOptions, name: &str) -> Result<SkillTexts, CompareError> {
+    let name = SkillName::try_from(name)?;
+    let config = open(&options.config_dir)?;
+    let text =
+        |tree: &dyn Filesystem, path: &RelPath| match read_bounded(tree, path, MAX_READ_BYTES) {
+            Ok(Some(Bounded::Whole(bytes))) => String::from_utf8(bytes).ok(),
+            _ => None,
+        };
+    let bundled = RelPath::root().child(name.as_str()).ok();
+    let bundle = open(&options.bundled_skills_dir).ok();
+    Ok(SkillTexts {
+        base: text(&config, &base_path(&name)),
+        bundled: bundle
+            .zip(bundled)
+            .and_then(|(bundle, path)| text(&bundle, &path.join(&text_path()))),
+        library: text(&config, &skill_directory(&name).join(&text_path())),
+    })
 }
 
 fn no_such_skill(name: &SkillName, other: &'static str) -> CompareError {

@@ -23,7 +23,7 @@ mod status;
 mod unified;
 
 pub use bundle::{Bundle, BundleState, BundledFile, BundledSkill, SkippedEntry};
-pub use compare::{Against, CompareError, compare_skill};
+pub use compare::{Against, CompareError, SkillTexts, compare_skill, skill_texts};
 pub use decide::{Decision, UserText, decide};
 pub use edit::LockedLibrary;
 pub use files::{FileDecision, UserFile, decide_file};
@@ -37,5 +37,5 @@ pub use reset::{Reset, ResetError, ResetReport, reset_skills, reset_tree};
 pub use run::{SkillSyncOptions, SyncError, sync_bundled_skills, sync_tree};
 pub(crate) use run::{check_library_root, open_to_look, open_to_write};
 pub use settle::interrupted;
-pub use status::{MergeOutlook, SkillStatus, StatusReport, skill_status};
+pub use status::{MergeOutlook, SkillStatus, StatusReport, recorded_statuses, skill_status};
 pub use unified::unified_diff;

@@ -18,6 +18,7 @@ use crate::store::{
     Context, Filesystem, Flush, Kind, LinuxFilesystem, LockError, MissingDirectory, StoreError,
     UnsafeFilesystem, UnsafeFilesystems, WriteLock, absent_as_none, advice, layout, state_file,
 };
+use crate::usage::Ages;
 
 /// Where a sync finds things, and how it runs.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct SkillSyncOptions {
     pub engine: EngineSetting,
     /// Whether to write where a rename is not atomic.
     pub unsafe_filesystems: UnsafeFilesystems,
+    /// When skills that an agent made age; a sync ages none.
+    pub ages: Ages,
 }
 
 impl SkillSyncOptions {
@@ -47,6 +50,7 @@ impl SkillSyncOptions {
             lock_timeout: Duration::from_secs(10),
             engine: EngineSetting::default(),
             unsafe_filesystems: UnsafeFilesystems::default(),
+            ages: Ages::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the next sync would do, skill by skill; writes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -15,7 +15,8 @@ use super::{SkippedEntry, UserText};
 use crate::clock;
 use crate::library;
 use crate::skill::SkillName;
-use crate::store::{Filesystem, Hash};
+use crate::store::{Filesystem, Hash, RelPath};
+use crate::usage::{Ages, State, Usage};
 
 /// State of bundle, ledger and all skills.
 #[derive(Debug, Serialize)]
@@ -24,6 +25,8 @@ pub struct StatusReport {
     pub bundle: BundleState,
     /// How the ledger was found.
     pub ledger: LedgerState,
+    /// When skills that an agent made age.
+    pub lifecycle: Ages,
     /// By name: bundled, recorded, and the user's own.
     pub skills: Vec<SkillStatus>,
     /// What was wrong with bundle or ledger, for people.
@@ -37,6 +40,8 @@ pub struct SkillStatus {
     pub name: String,
     /// The ledger's status; `none` without a record.
     pub status: String,
+    /// Whether it is in use, as the skill tools see it.
+    pub state: State,
     /// Whether the ledger says that the bundle has it no more.
     pub stale: bool,
     /// What the next sync would do, in the words of its report; `none` for the user's own.
@@ -52,6 +57,9 @@ pub struct SkillStatus {
     pub origin_hash: Option<Hash>,
     /// What was last written to the library.
     pub effective_hash: Option<Hash>,
+    /// Its files other than SKILL.md that are the user's and that the next sync keeps, though the bundle has them too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_files: Vec<RelPath>,
     /// Key of the merge that the next sync would name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_key: Option<String>,
@@ -102,6 +110,7 @@ pub fn skill_status(
     let mut report = StatusReport {
         bundle: bundle.state,
         ledger: loaded.state,
+        lifecycle: options.ages,
         skills: Vec::new(),
         problems: loaded.problems.clone(),
     };
@@ -146,7 +155,27 @@ pub fn skill_status(
             .push(own(filesystem, name, directory, skill.document.err()));
     }
     report.skills.sort_by(|a, b| a.name.cmp(&b.name));
+    let usage = Usage::load(filesystem).usage;
+    for skill in &mut report.skills {
+        skill.state = usage.lifecycle(&skill.name);
+    }
     Ok(report)
+}
+
+/// How many skills the ledger has of each status.
+///
+/// # Errors
+/// As a sync.
+pub fn recorded_statuses(options: &SkillSyncOptions) -> Result<BTreeMap<String, usize>, SyncError> {
+    let filesystem = open_to_look(&options.config_dir)?;
+    let loaded = ledger::load(&*filesystem)?;
+    let mut counts = BTreeMap::new();
+    for record in loaded.ledger.records.values() {
+        let status = record.status.clone();
+        let status = status.map_or_else(|| "none".into(), String::from);
+        *counts.entry(status).or_insert(0) += 1;
+    }
+    Ok(counts)
 }
 
 fn status_of(
@@ -179,6 +208,7 @@ fn status_of(
             Some(status) => status.clone().into(),
             None => "none".into(),
         },
+        state: State::default(),
         stale: shown.stale,
         next: next.into(),
         error,
@@ -186,6 +216,7 @@ fn status_of(
         user_hash: user_hash(filesystem, name),
         origin_hash: shown.origin_hash,
         effective_hash: shown.effective(),
+        kept_files: plan.kept_files.clone(),
         merge_key,
         merge: None,
         last_synced_at: shown.last_synced_at.clone(),
@@ -206,6 +237,7 @@ fn own(
     SkillStatus {
         name,
         status: "none".into(),
+        state: State::default(),
         stale: false,
         next: "none".into(),
         error,
@@ -213,6 +245,7 @@ fn own(
         user_hash: user_hash(filesystem, directory),
         origin_hash: None,
         effective_hash: None,
+        kept_files: Vec::new(),
         merge_key: None,
         merge: None,
         last_synced_at: None,

@@ -29,10 +29,14 @@ impl SkillTools {
             None => None,
             Some(state) => Some(state.parse().map_err(ToolError::new)?),
         };
+        if input.limit == Some(0) {
+            let message = "the field `limit` must be at least 1; leave it out to list all";
+            return Err(ToolError::new(message));
+        }
         let filesystem = open_to_look(&self.options.config_dir)?;
         let library = scan(&*filesystem)?;
         self.age(&library, &*filesystem);
-        let usage = Usage::load(&*filesystem).usage;
+        let usage = self.usage(&*filesystem);
         let is_wanted = |document: &SkillDocument| {
             let state = usage.lifecycle(document.name());
             let fits = match wanted {
@@ -103,7 +107,7 @@ impl SkillTools {
         let ages = match due(filesystem, &clock::now()) {
             Look::None => return,
             Look::First => None,
-            Look::Age => Some(self.ages),
+            Look::Age => Some(self.options.ages),
         };
         if let Err(e) = self.try_to_age(library, ages) {
             log::warn!("skills were not looked at for their age: {e}");

@@ -115,7 +115,7 @@ impl Change<'_, '_> {
         let text = with_origin(content, &document);
         check(&text, self.name, None, self.tools.catalog.as_ref())?;
         self.locked.create(&name, &text)?;
-        self.counted(Counter::Modify);
+        self.counted();
         caller.note(self.name, Hash::of(text.as_bytes()));
         Ok(format!(
             "Created skill {:?} ({})",
@@ -146,7 +146,7 @@ impl Change<'_, '_> {
         }
         self.locked
             .replace(&resolved.directory, content, before.hash)?;
-        self.counted(Counter::Modify);
+        self.counted();
         caller.note(self.name, Hash::of(content.as_bytes()));
         let previous = before.text.len();
         Ok(format!(
@@ -172,7 +172,7 @@ impl Change<'_, '_> {
         )?;
         self.locked
             .replace(&resolved.directory, &patched.text, before.hash)?;
-        self.counted(Counter::Modify);
+        self.counted();
         caller.note(self.name, Hash::of(patched.text.as_bytes()));
         Ok(format!(
             "Patched skill {:?} ({}, previous_bytes={}, changed_lines={}-{})",
@@ -255,10 +255,7 @@ impl Change<'_, '_> {
                 e.into()
             }
         })?;
-        let forgotten = Usage::update(self.locked.write_lock(), |usage| usage.forget(self.name));
-        if let Err(e) = forgotten {
-            log::warn!("{e}");
-        }
+        self.tools.forget(&self.locked, self.name);
         if !is_gone {
             return Err(ToolError::new(format!(
                 "skill {:?} is still there: try again",
@@ -286,7 +283,7 @@ impl Change<'_, '_> {
         self.check_expected(there, || format!("{path} of skill {:?}", self.name))?;
         self.locked
             .write_file(&resolved.directory, &path, content.as_bytes(), there)?;
-        self.counted(Counter::Modify);
+        self.counted();
         let verb = if there.is_some() { "Replaced" } else { "Wrote" };
         Ok(format!(
             "{verb} {path} of skill {:?} ({})",
@@ -306,7 +303,7 @@ impl Change<'_, '_> {
         };
         self.check_expected(Some(hash), || format!("{path} of skill {:?}", self.name))?;
         self.locked.remove_file(&resolved.directory, &path, hash)?;
-        self.counted(Counter::Modify);
+        self.counted();
         Ok(format!("Removed {path} of skill {:?}", self.name))
     }
 
@@ -363,13 +360,9 @@ impl Change<'_, '_> {
     }
 
     /// A change that is made stays made, whether or not it can be counted.
-    fn counted(&self, counter: Counter) {
-        let counted = Usage::update(self.locked.write_lock(), |usage| {
-            usage.count(self.name, counter, self.locked.now());
-        });
-        if let Err(e) = counted {
-            log::warn!("it was not counted: {e}");
-        }
+    fn counted(&self) {
+        self.tools
+            .count_locked(&self.locked, self.name, Counter::Modify);
     }
 }
 

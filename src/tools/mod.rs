@@ -1,6 +1,7 @@
 //! The four skill tools of an agent (seed §18, contract §6): list, read, manage, mark used.
 
 mod arguments;
+mod counting;
 mod list;
 mod manage;
 mod mark_used;
@@ -8,18 +9,20 @@ mod patch;
 mod ranking;
 mod read;
 mod resolve;
+mod resources;
 mod schema;
 mod session;
 mod text;
 
 use serde_json::Value;
 
+pub use self::counting::Counting;
 pub use self::ranking::{Ranked, rank};
+pub use self::resources::{ResourceContent, SkillResource};
 pub use self::schema::{Format, schemas};
 pub use self::session::{Caller, Session};
 use crate::skill::{DeviceType, ToolCatalog, shown};
 use crate::sync::{SkillSyncOptions, SyncError};
-use crate::usage::Ages;
 
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +107,8 @@ pub struct SkillTools {
     pub device: Option<DeviceType>,
     /// The tools that the agent has, if they are known.
     pub catalog: Option<ToolCatalog>,
-    /// When skills age.
-    pub ages: Ages,
+    /// When reads, uses and changes that are counted reach `usage.json`.
+    pub counting: Counting,
 }
 
 impl SkillTools {

@@ -1,4 +1,4 @@
-//! How skills are put in order for a query: BM25F over name, description and body; whatever holds the query as it is, is
+//! How skills are put in order for a query: BM25F over name, description with keywords, and body; whatever holds the query as it is, is
 //! never missed.
 
 use std::collections::BTreeSet;
@@ -33,6 +33,13 @@ pub struct Ranked {
     pub score: f64,
 }
 
+/// The description, and the keywords that some skills have.
+fn found_by(document: &SkillDocument) -> impl Iterator<Item = &str> {
+    [document.description()]
+        .into_iter()
+        .chain(document.keywords())
+}
+
 /// The skills that match a query, best first; equal ones in the order in which they were given. What is not active counts
 /// for less.
 #[must_use]
@@ -44,7 +51,7 @@ pub fn rank<'s>(
     let fields = skills.iter().map(|(document, _)| {
         vec![
             tokens(document.name()),
-            tokens(document.description()),
+            found_by(document).flat_map(tokens).collect(),
             tokens(document.body()),
         ]
     });
@@ -60,7 +67,7 @@ pub fn rank<'s>(
             3.0
         } else if holds(document.name()) {
             2.0
-        } else if holds(document.description()) || holds(document.body()) {
+        } else if found_by(document).any(holds) || holds(document.body()) {
             1.0
         } else {
             0.0

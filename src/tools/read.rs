@@ -5,8 +5,8 @@ use super::session::Caller;
 use super::{SkillTools, ToolError, arguments};
 use crate::skill::{FILE_DIRECTORIES, SKILL_FILE, SkillDocument, is_junk, shown};
 use crate::store::{Filesystem, Kind, RelPath};
-use crate::sync::{LockedLibrary, open_to_look, open_to_write};
-use crate::usage::{Counter, Usage};
+use crate::sync::open_to_look;
+use crate::usage::Counter;
 
 /// Files beneath a skill that are named, and the parts of a path of theirs: what can be written is listed, and can be read.
 const MAX_FILES: usize = 500;
@@ -65,21 +65,6 @@ impl SkillTools {
             _ => Ok(()),
         }
     }
-
-    /// Counts, if that can be written: nobody is refused a text for that.
-    pub(super) fn count(&self, name: &str, counter: Counter) {
-        let counted = || -> Result<(), ToolError> {
-            let filesystem = open_to_write(&self.options)?;
-            let locked = LockedLibrary::lock(&filesystem, &self.options)?;
-            Usage::update(locked.write_lock(), |usage| {
-                usage.count(name, counter, locked.now())
-            })
-            .map_err(|e| ToolError::new(e.to_string()))
-        };
-        if let Err(e) = counted() {
-            log::warn!("it was not counted: {e}");
-        }
-    }
 }
 
 /// A path of a supporting file of a skill.
@@ -121,16 +106,10 @@ pub(super) fn file_path(path: &str) -> Result<RelPath, ToolError> {
 
 /// What follows a SKILL.md: its files.
 fn linked(filesystem: &dyn Filesystem, resolved: &Resolved) -> String {
-    let mut files = Vec::new();
-    for directory in FILE_DIRECTORIES {
-        if let Ok(path) = RelPath::root().child(directory) {
-            walk(filesystem, &resolved.root(), &path, &mut files);
-        }
-    }
+    let files = files(filesystem, resolved);
     if files.is_empty() {
         return String::new();
     }
-    files.sort();
     let mut trailer = format!(
         "\n---\n\nLinked files available via skill_read {{\"name\":{},\"file_path\":...}}:\n\n",
         serde_json::Value::from(resolved.name.as_str())
@@ -142,6 +121,18 @@ fn linked(filesystem: &dyn Filesystem, resolved: &Resolved) -> String {
         trailer.push_str(&format!("- ... {} more\n", files.len() - MAX_FILES));
     }
     trailer
+}
+
+/// The paths of a skill's files other than SKILL.md, in their order; a few more than are named, where there are more.
+pub(super) fn files(filesystem: &dyn Filesystem, resolved: &Resolved) -> Vec<String> {
+    let mut files = Vec::new();
+    for directory in FILE_DIRECTORIES {
+        if let Ok(path) = RelPath::root().child(directory) {
+            walk(filesystem, &resolved.root(), &path, &mut files);
+        }
+    }
+    files.sort();
+    files
 }
 
 fn walk(filesystem: &dyn Filesystem, root: &RelPath, directory: &RelPath, files: &mut Vec<String>) {

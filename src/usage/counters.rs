@@ -1,11 +1,12 @@
 //! Counting: reads, uses and changes of a skill, and its lifecycle state (seed §18.9).
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{STATE, STATE_CHANGED_AT, Usage, count};
 
 /// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// `skill_read`.
     View,
@@ -36,7 +37,8 @@ impl Counter {
 }
 
 /// The lifecycle state of a skill (seed §18.10).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// In use.
     #[default]
@@ -85,9 +87,15 @@ pub struct Counts {
 impl Usage {
     /// Counts one more, at the time `now` (RFC 3339). A clock that is behind moves no time back.
     pub fn count(&mut self, name: &str, counter: Counter, now: &str) {
+        self.count_times(name, counter, 1, now);
+    }
+
+    /// As [`Self::count`], so many times, the last of them at the time `now`.
+    pub fn count_times(&mut self, name: &str, counter: Counter, times: u64, now: &str) {
         let entry = self.entries.get(name);
         let before = entry.map_or(0, |entry| count(entry, counter.count_field()));
-        self.set(name, counter.count_field(), json!(before.saturating_add(1)));
+        let after = before.saturating_add(times);
+        self.set(name, counter.count_field(), json!(after));
         if !self.was_later(name, counter.time_field(), now) {
             self.set(name, counter.time_field(), json!(now));
         }

@@ -18,7 +18,7 @@ const LONGEST_GAP_DAYS: i64 = 31;
 const FIRST_SEEN_AT: &str = "first_seen_at";
 
 /// After how many days without use a skill ages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Ages {
     /// It is stale.
     pub stale_days: u32,

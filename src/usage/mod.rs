@@ -1,6 +1,7 @@
 //! `usage.json`: counters and lifecycle state, apart from the ledger (seed §18.9).
 
 mod counters;
+mod gathered;
 mod lifecycle;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::counters::{Counter, Counts, State};
+pub use self::gathered::Gathered;
 pub use self::lifecycle::{Ages, Look, due, note_scan};
 use crate::store::{Filesystem, StoreError, WriteLock, layout, state_file};
 

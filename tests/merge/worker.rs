@@ -67,7 +67,8 @@ fn run_with_retries(board: &Board, options: MergeOptions, stop: &Stop) -> Vec<Ev
         .collect();
     let mut events = Vec::new();
     let mut merger = Merger::new(options, stop.clone());
-    merger.run_with_retries(&filesystem, &bundle, &names, &mut |event| {
+    let mut wait = |at_most| stop.wait(at_most);
+    merger.run_with_retries(&filesystem, &bundle, &names, &mut wait, &mut |event| {
         events.push(event)
     });
     events

@@ -59,6 +59,10 @@ fn without_a_query_what_is_used_more_and_more_recently_comes_first() {
     );
     assert_eq!(list(&board, json!({})), ["d", "c", "a", "b"]);
     assert_eq!(list(&board, json!({"limit": 2})), ["d", "c"]);
+    assert_eq!(
+        refusal(&board, "skill_list", json!({"limit": 0})),
+        "the field `limit` must be at least 1; leave it out to list all"
+    );
 }
 
 #[test]
@@ -96,6 +100,43 @@ fn with_a_query_the_best_match_comes_first() {
     );
     assert_eq!(list(&board, json!({"query": "zebra"})), [""; 0]);
     assert_eq!(list(&board, json!({"query": "  "})).len(), 4);
+}
+
+#[test]
+fn a_skill_is_found_by_its_keywords_too_wherever_they_stand() {
+    let board = Board::new();
+    for (name, keywords) in [
+        ("text", "metadata:\n  keywords: 登录 验证码\n"),
+        ("items", "tags: [sign-in, 7]\ntriggers: {no: list}\n"),
+        ("none", ""),
+    ] {
+        let text = skill_text(name, "Log in to an app.", "Tap.");
+        board.user_skill(
+            name,
+            &text.replace("---\n\n", &format!("{keywords}---\n\n")),
+        );
+    }
+    assert_eq!(list(&board, json!({"query": "登录"})), ["text"]);
+    assert_eq!(list(&board, json!({"query": "Sign-In"})), ["items"]);
+}
+
+#[test]
+fn the_skills_of_this_firmware_are_found_in_chinese() {
+    let board = Board::new();
+    let skills = format!("{}/oem-skills", env!("CARGO_MANIFEST_DIR"));
+    board.run(&["--bundled-dir", &skills, "sync"]).expect(0);
+    for (query, wanted) in [
+        ("登录微信账号", "app-login"),
+        ("连接无线网络", "device-settings"),
+        ("支付前确认", "payment-confirm"),
+        ("做一个计划", "planner"),
+        ("搜索资料", "research"),
+        ("编写技能", "skill-authoring"),
+        ("点击屏幕", "ui-operator"),
+    ] {
+        let found = list(&board, json!({"query": query}));
+        assert_eq!(found.first().map(String::as_str), Some(wanted), "{query}");
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Read before write, for callers that are agents: through the library, as a daemon uses it.
 
 use aiden_skills::sync::SkillSyncOptions;
-use aiden_skills::tools::{Caller, Session, SkillTools, Tool};
-use aiden_skills::usage::Ages;
+use aiden_skills::tools::{Caller, Counting, Session, SkillTools, Tool};
 
 use super::common::{Board, edited, version};
 use super::*;
@@ -12,7 +11,7 @@ fn tools(board: &Board) -> SkillTools {
         options: SkillSyncOptions::new(board.agent(), board.bundle()),
         device: None,
         catalog: None,
-        ages: Ages::default(),
+        counting: Counting::AtOnce,
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat};
@@ -37,11 +38,34 @@ impl OpenFile for LinuxFile {
 
 pub(super) struct LinuxNewFile {
     file: File,
-    flushes: Rc<Cell<u64>>,
+    flushes: Flushes,
+}
+
+/// How often data was forced to flash through one tree, and all trees of this process together.
+#[derive(Clone, Default)]
+pub(super) struct Flushes(Rc<Cell<u64>>);
+
+static ALL_FLUSHES: AtomicU64 = AtomicU64::new(0);
+
+impl Flushes {
+    pub fn count(&self) {
+        self.0.set(self.0.get() + 1);
+        ALL_FLUSHES.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// How often this process has forced data to flash.
+#[must_use]
+pub fn all_flushes() -> u64 {
+    ALL_FLUSHES.load(Ordering::Relaxed)
 }
 
 impl LinuxNewFile {
-    pub fn new(file: File, flushes: Rc<Cell<u64>>) -> Self {
+    pub fn new(file: File, flushes: Flushes) -> Self {
         Self { file, flushes }
     }
 }
@@ -58,7 +82,7 @@ impl Write for LinuxNewFile {
 
 impl NewFile for LinuxNewFile {
     fn sync(&mut self) -> io::Result<()> {
-        self.flushes.set(self.flushes.get() + 1);
+        self.flushes.count();
         self.file.sync_all()
     }
 }

@@ -9,7 +9,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
@@ -23,7 +22,8 @@ use super::filesystem::{
 };
 use super::path::RelPath;
 use super::read::{Bounded, read_open};
-use file::{LinuxFile, LinuxLock, LinuxNewFile, metadata_of, set_attributes};
+pub use file::all_flushes;
+use file::{Flushes, LinuxFile, LinuxLock, LinuxNewFile, metadata_of, set_attributes};
 pub use medium::{Space, UnsafeFilesystem, UnsafeFilesystems};
 
 /// `syncfs` answers 0 after a lost write before this kernel (syncfs(2), "BUGS"; commit 735e4ae5ba28).
@@ -48,7 +48,7 @@ pub struct LinuxFilesystem {
     trusts_syncfs: bool,
     /// The directory that holds the root, where this value made the root.
     made_in: Option<OwnedFd>,
-    flushes: Rc<Cell<u64>>,
+    flushes: Flushes,
 }
 
 impl LinuxFilesystem {
@@ -68,7 +68,7 @@ impl LinuxFilesystem {
             resolve: Cell::new(Resolve::Kernel),
             trusts_syncfs: kernel_version() >= SYNCFS_REPORTS_ERRORS_FROM,
             made_in: None,
-            flushes: Rc::default(),
+            flushes: Flushes::default(),
         })
     }
 
@@ -194,7 +194,7 @@ impl LinuxFilesystem {
     }
 
     fn count_flush(&self) {
-        self.flushes.set(self.flushes.get() + 1);
+        self.flushes.count();
     }
 }
 
@@ -271,7 +271,7 @@ impl Filesystem for LinuxFilesystem {
         set_attributes(fd.as_fd(), attributes)?;
         Ok(Box::new(LinuxNewFile::new(
             File::from(fd),
-            Rc::clone(&self.flushes),
+            self.flushes.clone(),
         )))
     }
 

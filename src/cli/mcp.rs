@@ -1,0 +1,22 @@
+//! `aiden-skills mcp`.
+
+use super::{Context, Exit};
+use crate::mcp::serve_standard_streams;
+use crate::tools::{Counting, SkillTools};
+
+pub(super) fn run(context: &Context) -> Exit {
+    let catalog = match context.settings.tools() {
+        Ok(catalog) => catalog,
+        Err(e) => return context.fail(&e),
+    };
+    let tools = SkillTools {
+        options: context.options.clone(),
+        device: context.settings.device_type,
+        catalog,
+        counting: Counting::AtOnce,
+    };
+    match serve_standard_streams(tools) {
+        Ok(()) => Exit::Done,
+        Err(e) => context.fail(&e),
+    }
+}
