@@ -186,6 +186,10 @@ impl Watch {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "as other programs change the library"
+)]
 mod tests {
     use std::fs;
 

@@ -33,8 +33,16 @@ pub(super) struct OwnSocket {
 
 impl Drop for OwnSocket {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = remove(&self.path);
     }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a socket is no file of the library"
+)]
+fn remove(socket: &Path) -> io::Result<()> {
+    fs::remove_file(socket)
 }
 
 /// What systemd has opened for us (sd_listen_fds(3)).
@@ -75,7 +83,7 @@ pub(super) async fn own_socket(
                 let message = "another program listens there already";
                 return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
             }
-            fs::remove_file(path)?;
+            remove(path)?;
         }
         Ok(_) => {
             let message = "something that is no socket lies there";

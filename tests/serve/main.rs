@@ -1,6 +1,11 @@
 //! `serve` (contract §7): the daemon as its clients and its init system see it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

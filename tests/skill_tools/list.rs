@@ -1,4 +1,4 @@
-use super::common::{Board, skill_text};
+use super::common::{Board, bare_command, run, skill_text};
 use super::*;
 
 #[test]
@@ -123,8 +123,11 @@ fn a_skill_is_found_by_its_keywords_too_wherever_they_stand() {
 #[test]
 fn the_skills_of_this_firmware_are_found_in_chinese() {
     let board = Board::new();
-    let skills = format!("{}/oem-skills", env!("CARGO_MANIFEST_DIR"));
-    board.run(&["--bundled-dir", &skills, "sync"]).expect(0);
+    let mut sync = bare_command();
+    sync.args(["sync", "--config-dir"]).arg(board.agent());
+    sync.arg("--bundled-dir")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/oem-skills"));
+    run(&mut sync).expect(0);
     for (query, wanted) in [
         ("登录微信账号", "app-login"),
         ("连接无线网络", "device-settings"),
