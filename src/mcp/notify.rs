@@ -23,11 +23,15 @@ pub(super) struct Changes {
     noticed: watch::Sender<u64>,
     /// Of clients of the protocol before 2026-07-28.
     pub subscribed: Mutex<BTreeMap<String, Option<Hash>>>,
+    /// What those know who are about to listen: from when they asked, for by the time they listen it may be another.
+    promised: Mutex<Known>,
 }
 
 /// What a client knows of the resources.
+#[derive(Clone, Default)]
 pub(super) struct Known {
     list: Vec<SkillResource>,
+    hashes: BTreeMap<String, Option<Hash>>,
 }
 
 impl Changes {
@@ -36,7 +40,26 @@ impl Changes {
             live,
             noticed: watch::Sender::new(0),
             subscribed: Mutex::default(),
+            promised: Mutex::default(),
         })
+    }
+
+    /// Remembers how things are when a client asks to be told of changes of them.
+    pub fn promise(&self, uris: &[String]) {
+        let mut known = self.known();
+        known.hashes = uris
+            .iter()
+            .map(|uri| (uri.clone(), self.hash(uri)))
+            .collect();
+        *self.promised.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// What was remembered last, of these.
+    pub fn promised(&self, uris: &[String]) -> Known {
+        let promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = promised.clone();
+        known.hashes.retain(|uri, _| uris.contains(uri));
+        known
     }
 
     pub fn noticed(&self) -> watch::Receiver<u64> {
@@ -44,7 +67,10 @@ impl Changes {
     }
 
     pub fn known(&self) -> Known {
-        Known { list: self.list() }
+        Known {
+            list: self.list(),
+            hashes: BTreeMap::new(),
+        }
     }
 
     pub fn hash(&self, uri: &str) -> Option<Hash> {
@@ -63,6 +89,11 @@ impl Changes {
         let differs = names(&list) != names(&known.list);
         known.list = list;
         differs
+    }
+
+    /// Which of those that this client wants have another content now, which it then knows.
+    pub fn updated_of(&self, known: &mut Known) -> Vec<String> {
+        self.updated(&mut known.hashes)
     }
 
     /// Which of these have another content now, which is then the known one.

@@ -190,19 +190,23 @@ impl ServerHandler for SkillServer {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.truncate(MAX_SUBSCRIPTIONS);
+        }
+        let uris = accepted.resource_subscriptions.as_deref();
+        self.changes.promise(uris.unwrap_or_default());
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut noticed = self.changes.noticed();
         let accepted = context.accepted();
         let wants_list = accepted.resources_list_changed == Some(true);
-        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-        let mut known = self.changes.known();
-        let uris = uris.into_iter().take(MAX_SUBSCRIPTIONS);
-        let mut subscribed = uris
-            .map(|uri| (uri.clone(), self.changes.hash(&uri)))
-            .collect();
+        let uris = accepted.resource_subscriptions.as_deref();
+        let mut known = self.changes.promised(uris.unwrap_or_default());
+        // What has changed since it was promised is told at once.
+        noticed.mark_changed();
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -213,7 +217,7 @@ impl ServerHandler for SkillServer {
             if wants_list && differs && sink.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
-            for uri in self.changes.updated(&mut subscribed) {
+            for uri in self.changes.updated_of(&mut known) {
                 if sink.notify_resource_updated(uri).await.is_err() {
                     return Ok(());
                 }
