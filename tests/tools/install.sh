@@ -9,6 +9,7 @@
 # What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
 #   venv/bin/agentskills           the validator; zig and cargo-zigbuild lie there too
 #   model/                         a model server and its weights
+#   clients/                       Python and npm packages of clients of the daemon
 #   openclaw/<version>/skills/     the skills of a release
 #   cargo-tools/bin/               cargo-deny, cargo-deb, cargo-cyclonedx
 #   boards/<board>/                kernel, BusyBox and strace of the virtual boards
@@ -75,6 +76,9 @@ for_testing() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv)
     need qemu-arm-static qemu-user-static
     need start-stop-daemon dpkg
+    need curl curl
+    need chromium chromium
+    need chromedriver chromium-driver
     for_packaging
     for_boards
 }
@@ -169,6 +173,27 @@ model_server() {
     ln -s "$(find "$place/venv" -name 'SmolLM2-*.gguf')" "$place/model.gguf"
     "$place/venv/bin/python" -c 'import llama_cpp.server.app' || die "the model server does not run"
     cp "$here/requirements-model.txt" "$place/requirements.txt"
+}
+
+# What tests/clients/run.sh runs; Node comes along, for the inspector wants a newer one than Debian has.
+client_packages() {
+    local place=$cache/clients
+    if cmp -s "$here/requirements-clients.txt" "$place/requirements.txt" &&
+        cmp -s "$here/../clients/node/package-lock.json" "$place/installed-lock.json"; then
+        return
+    fi
+    say "clients of the daemon, in $place"
+    rm -rf "$place"
+    mkdir -p "$place"
+    python3 -m venv "$place/venv"
+    again "$place/venv/bin/python" -m pip install --quiet --no-deps --disable-pip-version-check --no-input \
+        -r "$here/requirements-clients.txt" || die "the clients' Python packages can't be installed; see above"
+    cp "$here/../clients/node/package.json" "$here/../clients/node/package-lock.json" "$place"
+    (cd "$place" && again npm ci --silent --ignore-scripts --no-audit --no-fund </dev/null) ||
+        die "the clients' npm packages can't be installed; see above"
+    "$place/node_modules/.bin/node" --version >/dev/null || die "the Node of the clients does not run"
+    cp "$place/package-lock.json" "$place/installed-lock.json"
+    cp "$here/requirements-clients.txt" "$place/requirements.txt"
 }
 
 # Renamed into place when it is whole, so that an interrupted run leaves nothing that looks finished.
@@ -268,6 +293,7 @@ rust_components
 lock_cache
 python_environment
 model_server
+client_packages
 openclaw
 boards
 cargo_tools

@@ -19,7 +19,7 @@ started=$SECONDS
 step() { printf '\n=== %s (after %d s)\n' "$*" $((SECONDS - started)); }
 
 scripts() {
-    shellcheck .ci/run examples/*.sh tests/tools/*.sh packaging/*.sh packaging/*/*.sh packaging/deb/scripts/* \
+    shellcheck .ci/run examples/*.sh tests/tools/*.sh tests/clients/*.sh packaging/*.sh packaging/*/*.sh packaging/deb/scripts/* \
         board/libexec/* board/init.d/* board/qemu/*.sh board/qemu/rootfs/init board/qemu/rootfs/etc/init.d/* \
         board/qemu/rootfs/usr/bin/* board/qemu/systemd/initrd-init tests/power_loss/*.sh
 }
@@ -75,6 +75,8 @@ lane_of_this_machine() {
     # The documentation's too.
     cargo test --locked --doc
     cargo test --locked --lib --bins --tests --no-fail-fast
+    step "clients that others have written"
+    tests/clients/run.sh "$target/debug/aiden-skills" "$target/screenshots"
     step "tests of programs with a fault on purpose"
     cargo test --locked --features mutants --test faults mutants
     step "how many merges of real histories need no model"
