@@ -4,7 +4,7 @@
 #
 #   vmlinuz, modules/*.ko, modules/order   the kernel, and its modules in the order of loading
 #   busybox                                static
-#   tools/                                 strace, for armv7 also those of UBI, and their C library
+#   tools/                                 strace, netcat, for armv7 also the tools of UBI, and their libraries
 #   tools/modules/*.ko, *.order            more modules, and for each of their uses those it takes, in that order
 #
 # For systemd, which boots the kernel of aarch64: root.tar, a root file system with systemd.
@@ -15,7 +15,8 @@ cache=${AIDEN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/aiden-skills}
 place=$cache/boards/$board
 modules=(virtio_mmio virtio_blk ext4 squashfs)
 more_modules=(f2fs 'vfat nls_cp437 nls_ascii nls_utf8' loop)
-tools=(strace)
+# BusyBox has no client for unix sockets.
+tools=(strace nc.openbsd)
 
 die() {
     printf 'fetch: %s\n' "$*" >&2
@@ -71,7 +72,7 @@ take_modules() { # DIRECTORY ORDER MODULE…
 }
 
 kernel_and_busybox() {
-    local kernel version use tool packages=(busybox-static strace libc6)
+    local kernel version use tool packages=(busybox-static strace netcat-openbsd libbsd0 libmd0 libc6)
     [ "$board" != armv7 ] || packages+=(mtd-utils)
     kernel=$(apt-cache "${options[@]}" depends "linux-image-$flavour" | sed -n 's/^ *Depends: //p')
     (cd "$work/cache/archives" && apt-get "${options[@]}" download "$kernel" "${packages[@]}") \
@@ -87,9 +88,9 @@ kernel_and_busybox() {
     done
     cp "$work/root/boot/vmlinuz-$version" "$work/place/vmlinuz"
     for tool in "${tools[@]}"; do
-        cp "$(find "$work/root/usr" -path "*bin/$tool")" "$work/place/tools/"
+        cp "$(find "$work/root" -path "*bin/$tool")" "$work/place/tools/"
     done
-    cp "$work"/root/lib/*/{libc.so.6,ld-linux*} "$work/place/tools/"
+    cp "$work"/root/lib/*/{libc.so.6,libresolv.so.2,ld-linux*} "$work"/root/usr/lib/*/lib{bsd,md}.so.0 "$work/place/tools/"
     cp "$work/root/bin/busybox" "$work/place/busybox"
 }
 

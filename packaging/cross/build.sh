@@ -78,6 +78,13 @@ reproducible_flags() {
         "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 }
 
+# What keeps the program small: nothing unwinds (panic = "abort"), so no tables for it; on armv7 the instructions of Thumb-2,
+# which each such core has, take three quarters of the room.
+small_flags() {
+    printf '%s ' "-C force-unwind-tables=no"
+    case $target in armv7-*) printf '%s ' "-C target-feature=+thumb-mode" ;; esac
+}
+
 # In a tree with its crates beside it (vendor.sh), those of the standard library are still to be found. Its source brings
 # them: cargo gets one directory of both.
 use_vendored() { # [VENDOR OF THE LIBRARY]
@@ -109,7 +116,7 @@ if [ -n "$only_tell" ]; then
     exit
 fi
 build=(--locked --release --target "$target" "${@:2}")
-RUSTFLAGS=$(reproducible_flags)
+RUSTFLAGS="$(reproducible_flags)$(small_flags)"
 case $route in
 cross)
     printf 'cross: %s in the container of cross\n' "$target"
@@ -129,7 +136,8 @@ source)
     use_vendored "$("$compiler" --print sysroot)/lib/rustlib/src/rust/library/vendor"
     # A library from source brings no crt files; zig's are taken. RUSTC_BOOTSTRAP allows -Zbuild-std on stable.
     export PATH=${compiler%/*}:$PATH RUSTC_BOOTSTRAP=1 RUSTFLAGS="$RUSTFLAGS -C link-self-contained=no"
-    with_zig zigbuild "${build[@]}" -Zbuild-std=std,panic_abort
+    # Without those parts of it that name functions in a backtrace, which a stripped program has no names for.
+    with_zig zigbuild "${build[@]}" -Zbuild-std=std,panic_abort -Zbuild-std-features=optimize_for_size
     ;;
 *) die "there is no route $route: cross, rustup or source" ;;
 esac

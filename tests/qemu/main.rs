@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod board;
+mod daemon;
 mod disk;
 mod figures;
 mod firmware;
@@ -41,6 +42,8 @@ on_both_boards! {
     hook::a_mount_that_never_comes_leaves_its_directory_empty,
     hook::a_plain_directory_is_seeded_where_the_image_says_so,
     hook::started_again_or_twice_at_once_it_changes_nothing,
+    daemon::it_serves_and_a_shutdown_has_its_counts_on_disk,
+    daemon::it_answers_within_a_second_of_its_start,
     figures::a_no_op_sync_is_measured,
 }
 
