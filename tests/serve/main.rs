@@ -10,9 +10,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../merge/stand_in.rs"]
+mod stand_in;
+
 mod at_once;
 mod background;
 mod daemon;
+mod endurance;
 mod hostile;
 mod routes;
 mod runs;
