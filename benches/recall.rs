@@ -16,13 +16,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use aiden_skills::skill::SkillDocument;
-use aiden_skills::tools::rank;
+use aiden_skills::tools::Catalogue;
 use aiden_skills::usage::State;
 use serde_json::json;
 use serde_yaml::Value;
 
-/// So many queries of a bank are tried, taken evenly.
-const MOST_QUERIES: usize = 2500;
 /// Of the release, in per cent.
 const LEAST_AT_1: f64 = 75.0;
 const LEAST_AT_5: f64 = 90.0;
@@ -31,8 +29,8 @@ struct Query {
     text: String,
     /// The place of its skill.
     wanted: usize,
-    /// That skill without the query.
-    without: SkillDocument,
+    /// That skill without the query; none if it does not hold it.
+    without: Option<SkillDocument>,
 }
 
 #[derive(Default)]
@@ -48,18 +46,29 @@ struct Recall {
 }
 
 impl Bank {
-    fn recall(&self, find: impl Fn(&[&SkillDocument], &str) -> Vec<usize>) -> Recall {
-        let step = self.queries.len().div_ceil(MOST_QUERIES);
-        let (mut tried, mut first, mut among_five) = (0.0, 0.0, 0.0);
-        for query in self.queries.iter().step_by(step) {
-            let mut documents: Vec<&SkillDocument> = self.documents.iter().collect();
-            documents[query.wanted] = &query.without;
-            let found = find(&documents, &query.text);
+    /// How often `find`, given the searched form of the skills that `prepare` makes, has the wanted one.
+    fn recall<P>(
+        &self,
+        prepare: impl Fn(&[&SkillDocument]) -> P,
+        find: impl Fn(&P, &str) -> Vec<usize>,
+    ) -> Recall {
+        let all: Vec<&SkillDocument> = self.documents.iter().collect();
+        let prepared = prepare(&all);
+        let (mut first, mut among_five) = (0.0, 0.0);
+        for query in &self.queries {
+            let found = match &query.without {
+                None => find(&prepared, &query.text),
+                Some(without) => {
+                    let mut others = all.clone();
+                    others[query.wanted] = without;
+                    find(&prepare(&others), &query.text)
+                }
+            };
             let place = found.iter().position(|at| *at == query.wanted);
-            tried += 1.0;
             first += f64::from(u8::from(place == Some(0)));
             among_five += f64::from(u8::from(place.is_some_and(|place| place < 5)));
         }
+        let tried = self.queries.len() as f64;
         Recall {
             at_1: 100.0 * first / tried,
             at_5: 100.0 * among_five / tried,
@@ -67,15 +76,16 @@ impl Bank {
     }
 
     fn print(&self, name: &str) -> Recall {
-        let ranked = self.recall(|documents, query| {
-            let active = documents.iter().map(|document| (*document, State::Active));
-            rank(active, query).iter().map(|ranked| ranked.at).collect()
+        let catalogue = |documents: &[&SkillDocument]| Catalogue::new(documents.iter().copied());
+        let ranked = self.recall(catalogue, |catalogue, query| {
+            let ranked = catalogue.rank(query, |_| Some(State::Active));
+            ranked.iter().map(|ranked| ranked.at).collect()
         });
-        let plain = self.recall(as_it_stands);
+        let plain = self.recall(in_lower_case, as_it_stands);
         println!(
             "{name:30} {:5} {:7} {:6.1} / {:4.1} {:8.1} / {:4.1}",
             self.documents.len(),
-            self.queries.len().min(MOST_QUERIES),
+            self.queries.len(),
             ranked.at_1,
             ranked.at_5,
             plain.at_1,
@@ -89,14 +99,22 @@ impl Bank {
     }
 }
 
+fn in_lower_case(documents: &[&SkillDocument]) -> Vec<String> {
+    let text = |document: &&SkillDocument| {
+        let all = [document.name(), document.description(), document.body()];
+        all.join("\n").to_lowercase()
+    };
+    documents.iter().map(text).collect()
+}
+
 /// The skills that hold the query, whatever its case, in their own order.
-fn as_it_stands(documents: &[&SkillDocument], query: &str) -> Vec<usize> {
+fn as_it_stands(texts: &Vec<String>, query: &str) -> Vec<usize> {
     let query = query.to_lowercase();
-    let holds = |text: &str| text.to_lowercase().contains(&query);
-    let found = documents.iter().enumerate().filter(|(_, document)| {
-        holds(document.name()) || holds(document.description()) || holds(document.body())
-    });
-    found.map(|(at, _)| at).collect()
+    let found = texts.iter().enumerate();
+    found
+        .filter(|(_, text)| text.contains(&query))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 fn texts(directory: &Path) -> Vec<String> {
@@ -132,7 +150,7 @@ fn release(directory: &Path) -> Bank {
             bank.queries.push(Query {
                 text,
                 wanted: bank.documents.len(),
-                without: document(skill.name(), rest, None, skill.body()),
+                without: Some(document(skill.name(), rest, None, skill.body())),
             });
         }
         bank.documents.push(skill);
@@ -164,7 +182,7 @@ fn of_triggers(directory: &Path) -> Bank {
         bank.queries.extend(triggers.into_iter().map(|text| Query {
             text,
             wanted,
-            without: without.clone(),
+            without: None,
         }));
         bank.documents.push(without);
     }

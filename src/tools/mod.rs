@@ -17,7 +17,7 @@ mod text;
 use serde_json::Value;
 
 pub use self::counting::Counting;
-pub use self::ranking::{Ranked, rank};
+pub use self::ranking::{Catalogue, Ranked, rank};
 pub use self::resources::{ResourceContent, SkillResource};
 pub use self::schema::{Format, schemas};
 pub use self::session::{Caller, Session};

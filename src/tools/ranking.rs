@@ -1,5 +1,5 @@
-//! How skills are put in order for a query: BM25F over name, description with keywords, and body; whatever holds the query as it is, is
-//! never missed.
+//! How skills are put in order for a query: BM25F over name, description with keywords, and body; whatever holds the query as
+//! it is, is never missed.
 
 use std::collections::BTreeSet;
 
@@ -33,67 +33,94 @@ pub struct Ranked {
     pub score: f64,
 }
 
-/// The description, and the keywords that some skills have.
-fn found_by(document: &SkillDocument) -> impl Iterator<Item = &str> {
-    [document.description()]
-        .into_iter()
-        .chain(document.keywords())
+/// Skills as they are searched.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    index: Index,
+    names: Vec<String>,
+    /// All else of a skill, in one spelling.
+    texts: Vec<String>,
 }
 
-/// The skills that match a query, best first; equal ones in the order in which they were given. What is not active counts
-/// for less.
+impl Catalogue {
+    /// Of these skills, which are called by their places from here on.
+    #[must_use]
+    pub fn new<'s>(skills: impl IntoIterator<Item = &'s SkillDocument>) -> Self {
+        let (mut names, mut texts, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+        for document in skills {
+            names.push(normalised(document.name()));
+            let all: Vec<&str> = found_by(document).chain([document.body()]).collect();
+            // No query has a line break, so none is found across two of them.
+            texts.push(
+                all.iter()
+                    .map(|text| normalised(text))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
+            fields.push(vec![
+                tokens(document.name()),
+                found_by(document).flat_map(tokens).collect(),
+                tokens(document.body()),
+            ]);
+        }
+        Self {
+            index: Index::new(&FIELDS, fields),
+            names,
+            texts,
+        }
+    }
+
+    /// The skills that match a query, best first; equal ones in the order of their places. One that has no state is left
+    /// out; what is not active counts for less.
+    #[must_use]
+    pub fn rank(&self, query: &str, state: impl Fn(usize) -> Option<State>) -> Vec<Ranked> {
+        let wanted: BTreeSet<String> = tokens(query).into_iter().collect();
+        let as_it_is = normalised(query);
+        let mut ranked = Vec::new();
+        for (at, (name, text)) in self.names.iter().zip(&self.texts).enumerate() {
+            let Some(state) = state(at) else { continue };
+            let least = if *name == as_it_is {
+                3.0
+            } else if name.contains(&as_it_is) {
+                2.0
+            } else if text.contains(&as_it_is) {
+                1.0
+            } else {
+                0.0
+            };
+            let factor = match state {
+                State::Active => 1.0,
+                State::Stale => 0.5,
+                State::Archived => 0.25,
+            };
+            let score = (self.index.score(at, &wanted) + least) * factor;
+            if score > 0.0 {
+                ranked.push((Ranked { at, score }, least > 0.0));
+            }
+        }
+        let scores = ranked.iter().map(|(ranked, _)| ranked.score);
+        let best = scores.fold(0.0, f64::max);
+        ranked.retain(|(ranked, holds)| *holds || ranked.score >= LEAST_PART * best);
+        ranked.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        ranked.into_iter().map(|(ranked, _)| ranked).collect()
+    }
+}
+
+/// As [`Catalogue::rank`], of skills that are searched once.
 #[must_use]
 pub fn rank<'s>(
     skills: impl IntoIterator<Item = (&'s SkillDocument, State)>,
     query: &str,
 ) -> Vec<Ranked> {
-    let skills: Vec<(&SkillDocument, State)> = skills.into_iter().collect();
-    let fields = skills.iter().map(|(document, _)| {
-        vec![
-            tokens(document.name()),
-            found_by(document).flat_map(tokens).collect(),
-            tokens(document.body()),
-        ]
-    });
-    let index = Index::new(&FIELDS, fields);
-    let wanted: BTreeSet<String> = tokens(query).into_iter().collect();
-    let as_it_is = normalised(query);
-    let mut ranked = Vec::new();
-    for (at, (document, state)) in skills.iter().enumerate() {
-        let holds = |text: &str| normalised(text).contains(&as_it_is);
-        let name = normalised(document.name());
-        let score = index.score(at, &wanted);
-        let least = if name == as_it_is {
-            3.0
-        } else if holds(document.name()) {
-            2.0
-        } else if found_by(document).any(holds) || holds(document.body()) {
-            1.0
-        } else {
-            0.0
-        };
-        let factor = match state {
-            State::Active => 1.0,
-            State::Stale => 0.5,
-            State::Archived => 0.25,
-        };
-        if score > 0.0 || least > 0.0 {
-            ranked.push((
-                Ranked {
-                    at,
-                    score: (score + least) * factor,
-                },
-                least > 0.0,
-            ));
-        }
-    }
-    let best = ranked
-        .iter()
-        .map(|(ranked, _)| ranked.score)
-        .fold(0.0, f64::max);
-    ranked.retain(|(ranked, holds)| *holds || ranked.score >= LEAST_PART * best);
-    ranked.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
-    ranked.into_iter().map(|(ranked, _)| ranked).collect()
+    let (skills, states): (Vec<_>, Vec<_>) = skills.into_iter().unzip();
+    Catalogue::new(skills).rank(query, |at| states.get(at).copied())
+}
+
+/// The description, and the keywords that some skills have.
+fn found_by(document: &SkillDocument) -> impl Iterator<Item = &str> {
+    [document.description()]
+        .into_iter()
+        .chain(document.keywords())
 }
 
 #[cfg(test)]
