@@ -81,7 +81,7 @@ impl Bank {
             let ranked = catalogue.rank(query, |_| Some(State::Active));
             ranked.iter().map(|ranked| ranked.at).collect()
         });
-        let plain = self.recall(in_lower_case, as_it_stands);
+        let plain = self.recall(in_lower_case, |texts, query| as_it_stands(texts, query));
         println!(
             "{name:30} {:5} {:7} {:6.1} / {:4.1} {:8.1} / {:4.1}",
             self.documents.len(),
@@ -108,7 +108,7 @@ fn in_lower_case(documents: &[&SkillDocument]) -> Vec<String> {
 }
 
 /// The skills that hold the query, whatever its case, in their own order.
-fn as_it_stands(texts: &Vec<String>, query: &str) -> Vec<usize> {
+fn as_it_stands(texts: &[String], query: &str) -> Vec<usize> {
     let query = query.to_lowercase();
     let found = texts.iter().enumerate();
     found

@@ -149,9 +149,13 @@ pub(super) enum Command {
     Profile(ProfileArgs),
     /// Stay, sync, and serve the tools over HTTP, to the agent on a socket and to others on TCP
     ///
-    /// Merges follow in the background. SIGHUP reads agent.toml again and syncs; SIGTERM ends within five seconds.
+    /// Merges follow in the background. SIGHUP reads agent.toml again and syncs; SIGTERM ends within five seconds. A door
+    /// that can't be opened is told and the others serve; the exit code is then 3. README.md has the routes.
     Serve(ServeArgs),
     /// Serve the tools as a Model Context Protocol server on standard input and output
+    ///
+    /// It serves the library as it is and does not sync: sync or serve brings the firmware's skills there. It may run beside
+    /// both, once for each client.
     Mcp,
     /// Check skills before they go into an image
     Lint(LintArgs),
@@ -262,7 +266,8 @@ pub(super) struct ServeArgs {
     /// The agent's socket, or off
     #[arg(long, value_name = "PATH", default_value = "/run/aiden-skills.sock", value_parser = OrOff::parse_path)]
     pub socket: OrOff<PathBuf>,
-    /// Group whose members may use the socket, besides root and the daemon's own user
+    /// Group that may use the socket, besides root and the daemon's own user: as a process's own or further group, or as
+    /// /etc/group has its user
     #[arg(long, value_name = "GROUP")]
     pub socket_group: Option<String>,
     /// Address and port for outside agents, which may list and read, or off

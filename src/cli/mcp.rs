@@ -5,6 +5,13 @@ use crate::mcp::serve_standard_streams;
 use crate::tools::{Counting, SkillTools};
 
 pub(super) fn run(context: &Context) -> Exit {
+    let directory = &context.settings.config_dir;
+    if !directory.is_dir() {
+        let shown = directory.display();
+        return context.fail(&format!(
+            "there is no config dir {shown}: run sync first, or name it by --config-dir"
+        ));
+    }
     let catalog = match context.settings.tools() {
         Ok(catalog) => catalog,
         Err(e) => return context.fail(&e),

@@ -13,6 +13,12 @@ pub(super) fn run(context: &Context, args: &ServeArgs) -> Exit {
         http: args.http.0,
         console: args.console,
     };
+    let is_handed_over = std::env::var_os("LISTEN_FDS").is_some();
+    if args.socket.0.is_none() && args.http.0.is_none() && args.console.is_none() && !is_handed_over
+    {
+        context.fail(&"with all of --socket, --http and --console off nobody could reach the daemon: leave one on");
+        return Exit::Usage;
+    }
     let first = setup(&context.flags);
     // What the settings lack was told at the start of the program already.
     let has_settings = context.settings.broken.is_empty() && context.settings.warnings.is_empty();
@@ -50,6 +56,7 @@ fn setup(flags: &Flags) -> Setup {
         None
     });
     Setup {
+        is_usable: settings.broken.is_empty(),
         merge: merge::options(&settings, options.clone(), catalog.clone()),
         tools: SkillTools {
             options,

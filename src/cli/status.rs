@@ -46,6 +46,8 @@ pub(super) fn run(context: &Context, args: &StatusArgs) -> Exit {
     }
     if !report.skills.is_empty() || args.names.is_empty() {
         table(&context.output, &report.skills);
+    }
+    if args.names.is_empty() {
         let Ages {
             stale_days,
             archive_days,

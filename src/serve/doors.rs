@@ -13,7 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use nix::unistd::Group;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
@@ -73,8 +73,15 @@ impl Doors {
                         self.take_in(stream, Door::Socket, None).await;
                     }
                     Ok(peer) => {
-                        log::warn!("user {} may not use the socket", peer.uid());
-                        turn_away(stream, "403 Forbidden");
+                        log::warn!(
+                            "user {} may not use the socket; --socket-group names a group whose members may",
+                            peer.uid()
+                        );
+                        turn_away(
+                            stream,
+                            StatusCode::FORBIDDEN,
+                            "this user may not use the socket: root, the daemon's user and members of --socket-group may",
+                        );
                     }
                     Err(e) => log::warn!("a peer of the socket is not known: {e}"),
                 },
@@ -91,7 +98,11 @@ impl Doors {
             Some(place) => {
                 tokio::spawn(Arc::clone(self).connection(stream, door, local, place));
             }
-            None => turn_away(stream, "503 Service Unavailable"),
+            None => turn_away(
+                stream,
+                StatusCode::SERVICE_UNAVAILABLE,
+                "all connections are at work: try again",
+            ),
         }
     }
 
@@ -166,7 +177,9 @@ impl Doors {
         let answered = tokio::task::spawn_blocking(move || {
             let mut request = head.request;
             request.body = body;
-            let named = head.session.map(|name| server.sessions.named(&name));
+            let named = head
+                .session
+                .map(|name| server.sessions.named(&format!("{door:?} {name}")));
             let asking = Asking {
                 session: named.as_ref().unwrap_or(&session),
                 token: head.token.as_deref(),
@@ -209,13 +222,23 @@ fn response(reply: Reply) -> hyper::Response<Full<Bytes>> {
     response
 }
 
-/// Says why in one line, without waiting for a request, and closes.
-fn turn_away<S: AsyncWrite + Unpin + Send + 'static>(mut stream: S, status: &'static str) {
+/// Says why without waiting for a whole request, and closes.
+fn turn_away<S>(mut stream: S, status: StatusCode, message: &str)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let body = format!("{{\"error\": \"{message}\"}}\n");
+    let said = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
     tokio::spawn(async move {
-        let said = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         let told = async {
             stream.write_all(said.as_bytes()).await?;
-            stream.shutdown().await
+            stream.shutdown().await?;
+            // Closed over what the client still sends, the answer would be lost to it.
+            let mut rest = stream.take(MAX_BODY_BYTES as u64);
+            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
         };
         let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
     });

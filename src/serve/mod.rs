@@ -184,20 +184,18 @@ async fn open(
     listening: &Listening,
     announce: &dyn Fn(&str),
 ) -> Result<Opened, ServeError> {
-    let mut opened = Opened {
-        all: true,
-        own_socket: None,
-    };
+    let mut own_socket = None;
     let mut open: Vec<JoinHandle<()>> = Vec::new();
-    let mut missing = |what: String, error: &io::Error| {
-        log::error!("{what} can't be listened on: {error}");
-        opened.all = false;
+    let mut all = true;
+    let mut missing = |reason: String| {
+        log::error!("{reason}");
+        all = false;
     };
     let group: Option<Group> = match listening.socket_group.as_deref().map(listen::group) {
         None => None,
         Some(Ok(group)) => Some(group),
         Some(Err(e)) => {
-            missing("the socket for its group".into(), &e);
+            missing(format!("{e}: the socket is for root and this user only"));
             None
         }
     };
@@ -215,10 +213,10 @@ async fn open(
     if let Some(path) = listening.socket.as_ref().filter(|_| !has_socket) {
         match listen::own_socket(path, group.as_ref()).await {
             Ok((socket, own)) => {
-                opened.own_socket = Some(own);
+                own_socket = Some(own);
                 open.push(tokio::spawn(Arc::clone(doors).accept_unix(socket, group)));
             }
-            Err(e) => missing(path.display().to_string(), &e),
+            Err(e) => missing(format!("{} can't be listened on: {e}", path.display())),
         }
     }
     let tcp = listening
@@ -242,13 +240,13 @@ async fn open(
                 }
                 open.push(tokio::spawn(Arc::clone(doors).accept_tcp(listener, door)));
             }
-            Err(e) => missing(address.to_string(), &e),
+            Err(e) => missing(format!("{address} can't be listened on: {e}")),
         }
     }
     if open.is_empty() {
         return Err(ServeError::NoDoor);
     }
-    Ok(opened)
+    Ok(Opened { all, own_socket })
 }
 
 /// Under systemd, which says where it listens; elsewhere nothing.

@@ -41,7 +41,7 @@ pub(super) fn answer(server: &Server, request: &Request, asking: &Asking<'_>) ->
                 .with(header::WWW_AUTHENTICATE, "Bearer");
         }
     } else if request.door == Door::Tcp && !is_open {
-        return not_found();
+        return not_found(request.door);
     }
     let get = |answer: &dyn Fn() -> Reply| {
         if is_get {
@@ -65,23 +65,28 @@ pub(super) fn answer(server: &Server, request: &Request, asking: &Asking<'_>) ->
         ["api", "tool-skills"] => get(&|| tools::bundle(request)),
         ["api", "profile"] => get(&|| skills::profile(server, request)),
         ["api", "skills"] => get(&|| skills::status(server)),
-        ["api", "skills", "reload"] if request.method == Method::POST => {
+        ["api", "skills", "reload"] => post(&|| {
             server.live.mark_dirty();
             Reply::json(&serde_json::json!({"status": "ok"}))
-        }
+        }),
         ["api", "skills", name, "diff"] => get(&|| skills::diff(server, request, name)),
         ["api", "skills", name, "reset"] => post(&|| skills::reset(server, name)),
-        ["api", "skills", name, "archive"] => {
-            post(&|| skills::archive(server, request, asking, name))
-        }
-        ["api", "sync"] => post(&|| skills::sync(server)),
+        ["api", "skills", name, "archive"] => post(&|| skills::archive(server, asking, name)),
+        ["api", "sync"] => post(&|| skills::sync(server, request)),
         ["api", "merge"] => post(&|| skills::merge(server, request)),
-        _ => not_found(),
+        _ => not_found(request.door),
     }
 }
 
-pub(super) fn not_found() -> Reply {
-    Reply::error(StatusCode::NOT_FOUND, "there is nothing here by this name")
+pub(super) fn not_found(door: Door) -> Reply {
+    let more = match door {
+        Door::Tcp => {
+            "; all but these tools, /api/tool-skills, /healthz and /metrics is on the agent's socket only"
+        }
+        Door::Socket | Door::Console => "",
+    };
+    let message = format!("there is nothing by this name: GET /api/tools lists the tools{more}");
+    Reply::error(StatusCode::NOT_FOUND, message)
 }
 
 fn wrong_method(method: &str) -> Reply {

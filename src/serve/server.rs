@@ -21,6 +21,8 @@ pub struct Setup {
     pub merge: MergeOptions,
     /// What is wrong with the settings; the defaults stand for it.
     pub problems: Vec<String>,
+    /// Whether `agent.toml` could be used at all.
+    pub is_usable: bool,
 }
 
 /// Reads the settings again.
@@ -89,8 +91,13 @@ impl Server {
         for problem in &setup.problems {
             log::warn!("{problem}");
         }
-        self.live.replace(setup.tools);
-        *self.merge.write().unwrap_or_else(PoisonError::into_inner) = setup.merge;
+        if setup.is_usable {
+            self.live.replace(setup.tools);
+            *self.merge.write().unwrap_or_else(PoisonError::into_inner) = setup.merge;
+            log::info!("the settings were read again");
+        } else {
+            log::warn!("going on with the settings of before");
+        }
         self.inbox.wish_sync();
     }
 

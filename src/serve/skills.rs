@@ -3,7 +3,9 @@
 use std::sync::PoisonError;
 
 use hyper::http::{StatusCode, header};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::background;
 use super::message::{Reply, Request};
@@ -14,7 +16,7 @@ use crate::profile::{self, Language};
 use crate::store::{Hash, LockError};
 use crate::sync::{
     Against, CompareError, EngineSetting, Reset, ResetError, SyncError, compare_skill,
-    reset_skills, skill_texts,
+    reset_skills, skill_status, skill_texts, sync_bundled_skills,
 };
 use crate::tools::Tool;
 
@@ -51,7 +53,7 @@ pub(super) fn profile(server: &Server, request: &Request) -> Reply {
     let is_known = |known: &str| {
         known
             .split(',')
-            .any(|known| known.trim().trim_start_matches("W/") == tag)
+            .any(|known| matches!(known.trim().trim_start_matches("W/"), known if known == tag || known == "*"))
     };
     if request.known_tag.as_deref().is_some_and(is_known) {
         return Reply::new(StatusCode::NOT_MODIFIED, "application/json", "")
@@ -104,12 +106,27 @@ pub(super) fn diff(server: &Server, request: &Request, name: &str) -> Reply {
         (Err(e @ (CompareError::NoSuchSkill { .. } | CompareError::Name(_))), _) => {
             Reply::error(StatusCode::NOT_FOUND, e.to_string())
         }
+        (Err(e @ CompareError::Open { .. }), _) | (_, Err(e @ CompareError::Open { .. })) => {
+            Reply::error(StatusCode::CONFLICT, e.to_string())
+        }
         (Err(e), _) | (_, Err(e)) => Reply::error(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()),
     }
 }
 
-/// `POST /api/sync`; merges that it names follow in the background.
-pub(super) fn sync(server: &Server) -> Reply {
+/// `POST /api/sync`, body `{"dry_run": true}`, optional; merges that it names follow in the background.
+pub(super) fn sync(server: &Server, request: &Request) -> Reply {
+    let wanted: SyncBody = match body(request) {
+        Ok(wanted) => wanted,
+        Err(reply) => return reply,
+    };
+    if wanted.dry_run {
+        let mut options = server.merge_options().sync;
+        options.dry_run = true;
+        return match sync_bundled_skills(&options) {
+            Ok(report) => Reply::json(&report),
+            Err(e) => failed(&e),
+        };
+    }
     match background::sync(server) {
         Ok(report) => {
             if !report.merge_needed.is_empty() {
@@ -123,14 +140,19 @@ pub(super) fn sync(server: &Server) -> Reply {
 
 /// `POST /api/merge`, body `{"names": […], "retry_failed": true}`, both optional.
 pub(super) fn merge(server: &Server, request: &Request) -> Reply {
-    let body = match request.json() {
-        Ok(body) => body,
+    let MergeBody {
+        names,
+        retry_failed,
+    } = match body(request) {
+        Ok(wanted) => wanted,
         Err(reply) => return reply,
     };
-    let Some(wanted) = wanted(&body) else {
-        let message =
-            "the body must be {\"names\": [\"…\"], \"retry_failed\": true}, both optional";
-        return Reply::error(StatusCode::BAD_REQUEST, message);
+    if let Some(unknown) = names.iter().find(|name| !is_known(server, name)) {
+        return no_skill(unknown);
+    }
+    let wanted = Wanted {
+        names,
+        retry_failed,
     };
     let options = server.merge_options();
     if options.sync.engine == EngineSetting::Off {
@@ -152,28 +174,39 @@ pub(super) fn merge(server: &Server, request: &Request) -> Reply {
     }
 }
 
-fn wanted(body: &Value) -> Option<Wanted> {
-    let body = body.as_object()?;
-    let names = match body.get("names") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(names)) => {
-            let names = names.iter().map(|name| Some(name.as_str()?.to_owned()));
-            names.collect::<Option<_>>()?
-        }
-        Some(_) => return None,
-    };
-    let retry_failed = match body.get("retry_failed") {
-        None | Some(Value::Null) => false,
-        Some(retry) => retry.as_bool()?,
-    };
-    Some(Wanted {
-        names,
-        retry_failed,
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SyncBody {
+    dry_run: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MergeBody {
+    names: Vec<String>,
+    retry_failed: bool,
+}
+
+/// What is not known is refused: it may be misspelt, and was meant to change what is done.
+fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Reply> {
+    T::deserialize(request.json()?).map_err(|e| {
+        let message = format!("the body is not as it must be: {e}");
+        Reply::error(StatusCode::BAD_REQUEST, message)
     })
+}
+
+/// Whether bundle, ledger or library has such a skill.
+fn is_known(server: &Server, name: &str) -> bool {
+    let status = skill_status(&server.live.tools().options, &[name.to_owned()]);
+    // What can't be looked at is not said to be missing.
+    status.is_ok_and(|status| !status.skills.is_empty())
 }
 
 /// `POST /api/skills/<name>/reset`
 pub(super) fn reset(server: &Server, name: &str) -> Reply {
+    if !is_known(server, name) {
+        return no_skill(name);
+    }
     let reset = Reset::Named(vec![name.to_owned()]);
     match reset_skills(&server.live.tools().options, &reset) {
         Ok(report) if report.failed.is_empty() => Reply::json(&report),
@@ -184,7 +217,10 @@ pub(super) fn reset(server: &Server, name: &str) -> Reply {
 }
 
 /// `POST /api/skills/<name>/archive`
-pub(super) fn archive(server: &Server, _: &Request, asking: &Asking<'_>, name: &str) -> Reply {
+pub(super) fn archive(server: &Server, asking: &Asking<'_>, name: &str) -> Reply {
+    if !is_known(server, name) {
+        return no_skill(name);
+    }
     let input = json!({"action": "archive", "name": name, "reason": "archived by hand"});
     match server.live.call(Tool::Manage, &input, asking.session) {
         Ok(output) => Reply::json(&json!({"status": "ok", "output": output})),

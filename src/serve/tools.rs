@@ -74,7 +74,7 @@ struct Called<'c> {
 pub(super) fn call(server: &Server, request: &Request, asking: &Asking<'_>, name: &str) -> Reply {
     let tool = match name.parse::<Tool>() {
         Ok(tool) if is_shown(tool, request.door) => tool,
-        _ => return not_found(),
+        _ => return not_found(request.door),
     };
     let (input, raw_input) = match input(request) {
         Ok(input) => input,

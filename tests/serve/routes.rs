@@ -149,6 +149,12 @@ fn sync_merge_reset_archive_and_reload_do_what_they_say() {
     let daemon = Daemon::start(&board);
     let socket = daemon.socket();
     board.skill("new", &version("new", 1));
+    let dry = socket.post("/api/sync", &json!({"dry_run": true})).json();
+    assert_eq!(
+        (&dry["dry_run"], &dry["copied"]),
+        (&json!(true), &json!(["new"]))
+    );
+    assert!(!board.exists("new"));
     let report = socket.send("POST", "/api/sync", None).json();
     assert_eq!(report["copied"], json!(["new"]));
     board.user_skill(
@@ -163,18 +169,26 @@ fn sync_merge_reset_archive_and_reload_do_what_they_say() {
         socket.post("/api/merge", &json!({"names": "foo"})).status,
         400
     );
+    for (path, body, status) in [
+        ("/api/sync", json!({"dry-run": true}), 400),
+        ("/api/merge", json!({"retry": true}), 400),
+        ("/api/merge", json!({"names": ["none"]}), 404),
+    ] {
+        let answer = socket.post(path, &body);
+        assert_eq!(answer.status, status, "{path} {body}: {}", answer.text());
+    }
     let reset = socket.send("POST", "/api/skills/foo/reset", None).json();
     assert_eq!(reset["restored"], json!(["foo"]));
     assert_eq!(board.text("foo"), version("foo", 2));
     assert_eq!(
         socket.send("POST", "/api/skills/none/reset", None).status,
-        409
+        404
     );
     let archived = socket.send("POST", "/api/skills/foo/archive", None).json();
     assert_eq!(archived["output"], "Marked skill \"foo\" as archived");
     assert_eq!(
         socket.send("POST", "/api/skills/none/archive", None).status,
-        409
+        404
     );
     assert_eq!(
         socket.send("POST", "/api/skills/reload", None).json(),
@@ -240,6 +254,9 @@ fn the_page_is_one_document_and_all_else_there_needs_the_token() {
     assert_eq!(page.send("POST", "/api/skills/foo/reset", None).status, 200);
     assert_eq!(board.text("foo"), version("foo", 1));
     assert_eq!(page.with("Host", "evil.example").get("/").status, 421);
+    board
+        .run(&["serve", "--socket", "off", "--http", "off"])
+        .expect(2);
     let run = board.run(&[
         "serve",
         "--socket",

@@ -129,8 +129,14 @@ fn a_hang_up_reads_the_settings_again_and_syncs() {
     );
     fs::write(board.agent().join("agent.toml"), "torn = ").unwrap();
     daemon.signal(Signal::SIGHUP);
-    daemon.says("agent.toml");
-    assert_eq!(daemon.socket().get("/healthz").status, 200);
+    daemon.says("going on with the settings of before");
+    assert!(
+        daemon
+            .socket()
+            .get("/api/profile")
+            .text()
+            .contains("- bar:")
+    );
 }
 
 #[test]
