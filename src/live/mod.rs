@@ -25,21 +25,17 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The skills, for as long as the process runs.
 pub struct LiveLibrary {
-    current: RwLock<Current>,
+    tools: RwLock<Arc<SkillTools>>,
+    runtime: SkillRuntime,
     gathered: Arc<Gathered>,
     watch: Option<Watch>,
     /// Whether something was noticed that nobody was told of yet.
     noticed: AtomicBool,
+    looking: Mutex<()>,
     /// One writes counts at a time.
     writing: Mutex<()>,
     /// Told when there may be counts to write.
     counted: Notify,
-}
-
-#[derive(Clone)]
-struct Current {
-    tools: Arc<SkillTools>,
-    runtime: SkillRuntime,
 }
 
 impl LiveLibrary {
@@ -53,13 +49,12 @@ impl LiveLibrary {
         }
         let runtime = SkillRuntime::after(first_generation(), tools.options.clone(), tools.device);
         Self {
-            current: RwLock::new(Current {
-                tools: gathering(tools, &gathered),
-                runtime,
-            }),
+            tools: RwLock::new(gathering(tools, &gathered)),
+            runtime,
             gathered,
             watch: watch.ok(),
             noticed: AtomicBool::new(false),
+            looking: Mutex::default(),
             writing: Mutex::default(),
             counted: Notify::new(),
         }
@@ -67,15 +62,16 @@ impl LiveLibrary {
 
     /// Goes on with other settings.
     pub fn replace(&self, tools: SkillTools) {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.runtime = current.runtime.with(tools.options.clone(), tools.device);
-        current.tools = gathering(tools, &self.gathered);
+        let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        self.runtime.replace(tools.options.clone(), tools.device);
+        *current = gathering(tools, &self.gathered);
     }
 
     /// The tools, with the settings of now.
     #[must_use]
     pub fn tools(&self) -> Arc<SkillTools> {
-        self.current().tools
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&tools)
     }
 
     /// Calls a tool for an agent.
@@ -89,9 +85,8 @@ impl LiveLibrary {
         session: &Mutex<Session>,
     ) -> Result<String, ToolError> {
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = self.current();
-        let answer = current
-            .tools
+        let answer = self
+            .tools()
             .call(tool, input, &mut Caller::Session(&mut session));
         self.note_counts();
         answer
@@ -121,7 +116,7 @@ impl LiveLibrary {
 
     /// What is to be noticed by the next run, although it may not be seen: settings, for one.
     pub fn mark_dirty(&self) {
-        self.current().runtime.mark_dirty();
+        self.runtime.mark_dirty();
         self.noticed.store(true, Ordering::SeqCst);
     }
 
@@ -131,7 +126,7 @@ impl LiveLibrary {
     /// When the library can't be listed.
     pub fn begin_run(&self) -> Result<Arc<Snapshot>, SyncError> {
         self.look();
-        self.current().runtime.begin_run()
+        self.runtime.begin_run()
     }
 
     /// Whether anything was changed since this was last asked.
@@ -153,41 +148,44 @@ impl LiveLibrary {
     }
 
     fn look(&self) {
+        // Who comes second must not go on before what the first one has noticed is marked.
+        let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let changes = match self.watch.as_ref().map(Watch::changes) {
             Some(Ok(changes)) => changes,
             Some(Err(e)) => {
-                log::warn!("the library can't be watched ({e}): it is read now");
-                Changes {
-                    library: true,
-                    usage: true,
-                }
+                log::warn!(
+                    "the library can't be watched ({e}): it is read at every run from now on"
+                );
+                Changes::ALL
             }
-            None => Changes {
-                library: true,
-                usage: true,
-            },
+            None => Changes::ALL,
         };
         if changes.library {
             self.mark_dirty();
         } else if changes.usage {
-            self.current().runtime.mark_usage_dirty();
+            self.runtime.mark_usage_dirty();
             self.noticed.store(true, Ordering::SeqCst);
         }
     }
 
     /// Writes counts some time after they were made, all that came meanwhile with them; for ever.
     pub async fn keep_writing_counts(self: Arc<Self>) {
+        let mut told = String::new();
         loop {
             self.counted.notified().await;
             sleep(COUNT_INTERVAL).await;
             let live = Arc::clone(&self);
             let written = tokio::task::spawn_blocking(move || {
-                if let Err(e) = live.write_counts(None) {
-                    log::warn!("counts are kept for the next time: {e}");
-                    live.counted.notify_one();
-                }
+                let written = live.write_counts(None);
+                // What could not be written, or is of a skill that is not there for the moment.
+                live.note_counts();
+                written.map_err(|e| e.to_string()).err().unwrap_or_default()
             });
-            let _ = written.await;
+            let fault = written.await.unwrap_or_default();
+            if fault != told && !fault.is_empty() {
+                log::warn!("counts are kept for the next time: {fault}");
+            }
+            told = fault;
         }
     }
 
@@ -201,7 +199,7 @@ impl LiveLibrary {
         if self.gathered.is_empty() {
             return Ok(());
         }
-        let mut options = self.current().tools.options.clone();
+        let mut options = self.tools().options.clone();
         options.lock_timeout = lock_timeout.unwrap_or(options.lock_timeout);
         let filesystem = open_to_write(&options)?;
         let locked = LockedLibrary::lock(&filesystem, &options)?;
@@ -215,11 +213,6 @@ impl LiveLibrary {
         };
         let written = self.gathered.write(locked.write_lock(), is_there);
         written.map_err(|e| ToolError::new(e.to_string()))
-    }
-
-    fn current(&self) -> Current {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.clone()
     }
 }
 

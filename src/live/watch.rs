@@ -1,10 +1,12 @@
 //! Notices what other programs change in the library, without looking at every file (inotify(7)).
 
 use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -26,6 +28,13 @@ pub(super) struct Changes {
     pub usage: bool,
 }
 
+impl Changes {
+    pub const ALL: Self = Self {
+        library: true,
+        usage: true,
+    };
+}
+
 /// Which directory is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -34,12 +43,26 @@ enum Place {
     Library,
 }
 
+/// A directory by device and inode: a path may lead to another one, by a rename or a mount, that no event tells of.
+type Identity = Option<(u64, u64)>;
+
+/// What is watched.
+#[derive(Debug, Default)]
+struct Watched {
+    places: BTreeMap<WatchDescriptor, Place>,
+    /// Of config dir and library.
+    roots: [Identity; 2],
+    /// Whether there is more than can be watched.
+    is_too_much: bool,
+}
+
 /// Watches the library beneath a config dir, and the usage file.
 #[derive(Debug)]
 pub(super) struct Watch {
     config_dir: PathBuf,
+    most: usize,
     inotify: Inotify,
-    places: Mutex<BTreeMap<WatchDescriptor, Place>>,
+    watched: Mutex<Watched>,
 }
 
 impl Watch {
@@ -48,12 +71,17 @@ impl Watch {
     /// # Errors
     /// The kernel's, such as that a user may have no more watches; or that there is too much to watch.
     pub fn new(config_dir: &Path) -> io::Result<Self> {
+        Self::with_limit(config_dir, MAX_WATCHES)
+    }
+
+    fn with_limit(config_dir: &Path, most: usize) -> io::Result<Self> {
         let watch = Self {
             config_dir: config_dir.to_owned(),
+            most,
             inotify: Inotify::init(InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK)?,
-            places: Mutex::default(),
+            watched: Mutex::default(),
         };
-        watch.place()?;
+        watch.place(&mut watch.lock())?;
         Ok(watch)
     }
 
@@ -72,18 +100,22 @@ impl Watch {
         }
     }
 
-    /// What was changed since this was last asked; does not wait.
+    /// What was changed since this was last asked; does not wait. Where not all can be watched, everything.
     ///
     /// # Errors
-    /// As [`Self::new`], for directories that are new.
+    /// As [`Self::new`], for what is new, once.
     pub fn changes(&self) -> io::Result<Changes> {
+        let mut watched = self.lock();
+        if watched.is_too_much {
+            return Ok(Changes::ALL);
+        }
         let mut changes = Changes::default();
         let mut directories = false;
         loop {
             match self.inotify.read_events() {
                 Ok(events) => {
                     for event in &events {
-                        directories |= self.note(event, &mut changes);
+                        directories |= note(&watched.places, event, &mut changes);
                     }
                 }
                 Err(Errno::EAGAIN) => break,
@@ -91,58 +123,48 @@ impl Watch {
                 Err(e) => return Err(e.into()),
             }
         }
-        if directories {
-            self.place()?;
+        if watched.roots != self.roots() || watched.roots[0].is_none() {
+            changes = Changes::ALL;
+            directories = true;
+        }
+        if directories && let Err(e) = self.place(&mut watched) {
+            watched.is_too_much = true;
+            return Err(e);
         }
         Ok(changes)
     }
 
-    /// Says whether other directories are to be watched now.
-    fn note(&self, event: &InotifyEvent, changes: &mut Changes) -> bool {
-        if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
-            *changes = Changes {
-                library: true,
-                usage: true,
-            };
-            return true;
-        }
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = event.name.as_deref().and_then(|name| name.to_str());
-        match places.get(&event.wd) {
-            Some(Place::Library) => {
-                changes.library = true;
-                let of_a_directory = AddWatchFlags::IN_ISDIR | AddWatchFlags::IN_MOVE_SELF;
-                event.mask.intersects(of_a_directory)
-            }
-            Some(Place::State) => {
-                changes.usage |= name == Some(layout::USAGE);
-                false
-            }
-            Some(Place::ConfigDir) => {
-                let is_library = name == Some(layout::LIBRARY);
-                changes.library |= is_library;
-                changes.usage |= name == Some(layout::STATE);
-                is_library || name == Some(layout::STATE)
-            }
-            // Of one that is not watched any more.
-            None => false,
-        }
-    }
-
-    fn place(&self) -> io::Result<()> {
+    fn place(&self, watched: &mut Watched) -> io::Result<()> {
+        watched.roots = self.roots();
         let mut found = BTreeMap::new();
         self.add(&self.config_dir, Place::ConfigDir, 0, &mut found)?;
         let state = self.config_dir.join(layout::STATE);
         self.add(&state, Place::State, 0, &mut found)?;
         let library = self.config_dir.join(layout::LIBRARY);
         self.add(&library, Place::Library, MAX_DEPTH, &mut found)?;
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        for (descriptor, _) in places.iter().filter(|(one, _)| !found.contains_key(*one)) {
+        let before = watched.places.iter();
+        for (descriptor, _) in before.filter(|(one, _)| !found.contains_key(*one)) {
             // The kernel has dropped that of a directory that is gone; of one that was moved away it has not.
             let _ = self.inotify.rm_watch(*descriptor);
         }
-        *places = found;
+        watched.places = found;
         Ok(())
+    }
+
+    fn roots(&self) -> [Identity; 2] {
+        let identity = |metadata: io::Result<Metadata>| {
+            let metadata = metadata.ok().filter(Metadata::is_dir)?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        let library = self.config_dir.join(layout::LIBRARY);
+        [
+            identity(fs::metadata(&self.config_dir)),
+            identity(fs::symlink_metadata(library)),
+        ]
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(
@@ -153,21 +175,25 @@ impl Watch {
         found: &mut BTreeMap<WatchDescriptor, Place>,
     ) -> io::Result<()> {
         let mut what = AddWatchFlags::IN_ONLYDIR
-            | AddWatchFlags::IN_DONT_FOLLOW
             | AddWatchFlags::IN_CREATE
             | AddWatchFlags::IN_CLOSE_WRITE
             | AddWatchFlags::IN_DELETE
             | AddWatchFlags::IN_MOVE;
+        // As everywhere, a link leads to the config dir at most.
+        if place != Place::ConfigDir {
+            what |= AddWatchFlags::IN_DONT_FOLLOW;
+        }
         if place == Place::Library {
-            what |= AddWatchFlags::IN_ATTRIB | AddWatchFlags::IN_MOVE_SELF;
+            what |=
+                AddWatchFlags::IN_ATTRIB | AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_MOVE_SELF;
         }
         match self.inotify.add_watch(directory, what) {
             Ok(descriptor) => found.insert(descriptor, place),
             Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::ELOOP) => return Ok(()),
             Err(e) => return Err(e.into()),
         };
-        if found.len() > MAX_WATCHES {
-            let message = format!("there are more than {MAX_WATCHES} directories");
+        if found.len() > self.most {
+            let message = format!("there are more than {} directories", self.most);
             return Err(io::Error::other(message));
         }
         if depth == 0 {
@@ -185,14 +211,45 @@ impl Watch {
     }
 }
 
+/// Notes what an event tells; says whether other directories are to be watched now.
+fn note(
+    places: &BTreeMap<WatchDescriptor, Place>,
+    event: &InotifyEvent,
+    changes: &mut Changes,
+) -> bool {
+    let lost = AddWatchFlags::IN_Q_OVERFLOW | AddWatchFlags::IN_UNMOUNT;
+    if event.mask.intersects(lost) {
+        *changes = Changes::ALL;
+        return true;
+    }
+    let name = event.name.as_deref().and_then(|name| name.to_str());
+    match places.get(&event.wd) {
+        Some(Place::Library) => {
+            changes.library = true;
+            let of_a_directory = AddWatchFlags::IN_ISDIR | AddWatchFlags::IN_MOVE_SELF;
+            event.mask.intersects(of_a_directory)
+        }
+        Some(Place::State) => {
+            changes.usage |= name == Some(layout::USAGE);
+            false
+        }
+        Some(Place::ConfigDir) => {
+            let is_library = name == Some(layout::LIBRARY);
+            changes.library |= is_library;
+            changes.usage |= name == Some(layout::STATE);
+            is_library || name == Some(layout::STATE)
+        }
+        // Of one that is not watched any more.
+        None => false,
+    }
+}
+
 #[cfg(test)]
 #[allow(
     clippy::disallowed_methods,
     reason = "as other programs change the library"
 )]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn library() -> tempfile::TempDir {
@@ -279,7 +336,7 @@ mod tests {
             "the whole library",
             |r| fs::rename(path(r, "skills"), path(r, "old")).unwrap(),
             true,
-            false,
+            true,
         );
     }
 
@@ -301,5 +358,42 @@ mod tests {
         assert!(watch.changes().unwrap().library);
         fs::write(root.path().join("skills/foo/SKILL.md"), "x").unwrap();
         assert!(watch.changes().unwrap().library);
+    }
+
+    #[test]
+    fn a_config_dir_that_comes_later_or_is_a_link_or_is_replaced_is_watched() {
+        let root = library();
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(root.path().join("late"), &link).unwrap();
+        let watch = Watch::new(&link).unwrap();
+        assert_eq!(
+            watch.changes().unwrap(),
+            Changes::ALL,
+            "nothing is watched yet"
+        );
+        fs::create_dir_all(root.path().join("late/skills/foo")).unwrap();
+        assert_eq!(watch.changes().unwrap(), Changes::ALL);
+        assert_eq!(watch.changes().unwrap(), Changes::default());
+        fs::write(root.path().join("late/skills/foo/SKILL.md"), "x").unwrap();
+        assert!(watch.changes().unwrap().library);
+        fs::rename(root.path().join("late"), root.path().join("away")).unwrap();
+        fs::create_dir_all(root.path().join("late/skills/foo")).unwrap();
+        assert_eq!(watch.changes().unwrap(), Changes::ALL);
+        fs::write(root.path().join("late/skills/foo/SKILL.md"), "y").unwrap();
+        assert!(watch.changes().unwrap().library);
+        assert_eq!(watch.changes().unwrap(), Changes::default());
+    }
+
+    #[test]
+    fn what_is_too_much_to_watch_counts_as_changed_at_every_look() {
+        let root = library();
+        let watch = Watch::with_limit(root.path(), 20).unwrap();
+        for n in 0..20 {
+            fs::create_dir(root.path().join(format!("skills/{n}"))).unwrap();
+        }
+        assert!(watch.changes().is_err(), "it is told once");
+        for _ in 0..3 {
+            assert_eq!(watch.changes().unwrap(), Changes::ALL);
+        }
     }
 }

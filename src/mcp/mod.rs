@@ -18,6 +18,8 @@ use crate::tools::SkillTools;
 
 /// A whole SKILL.md or file, every character escaped, and what goes with it.
 const MAX_LINE_BYTES: usize = 1024 * 1024;
+/// For the lock under which the last counts are written.
+const LAST_COUNTS_LOCK: Duration = Duration::from_secs(1);
 const MAX_THREADS: usize = 4;
 const THREAD_LIFE: Duration = Duration::from_secs(10);
 
@@ -27,6 +29,9 @@ pub enum McpError {
     /// The kernel gives no threads, signals or events.
     #[error("the MCP server can't start: {0}")]
     Start(#[from] io::Error),
+    /// Reads and uses of the last seconds are not counted.
+    #[error("the last counts could not be written: {0}")]
+    Counts(String),
     /// The client is none of this protocol.
     #[error("the client did not begin as the Model Context Protocol says: {0}")]
     Client(String),
@@ -46,9 +51,8 @@ pub fn serve_standard_streams(tools: SkillTools) -> Result<(), McpError> {
     let served = runtime.block_on(run(&live));
     // A thread waits for standard input for ever.
     runtime.shutdown_background();
-    if let Err(e) = live.write_counts(None) {
-        log::error!("the last counts could not be written: {e}");
-    }
+    live.write_counts(Some(LAST_COUNTS_LOCK))
+        .map_err(|e| McpError::Counts(e.to_string()))?;
     served
 }
 

@@ -47,10 +47,7 @@ impl Changes {
     /// Remembers how things are when a client asks to be told of changes of them.
     pub fn promise(&self, uris: &[String]) {
         let mut known = self.known();
-        known.hashes = uris
-            .iter()
-            .map(|uri| (uri.clone(), self.hash(uri)))
-            .collect();
+        known.hashes = self.hashes(uris);
         *self.promised.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
@@ -73,12 +70,12 @@ impl Changes {
         }
     }
 
-    pub fn hash(&self, uri: &str) -> Option<Hash> {
-        self.live.tools().resource_hash(uri)
+    pub fn hashes(&self, uris: &[String]) -> BTreeMap<String, Option<Hash>> {
+        self.live.tools().resource_hashes(uris)
     }
 
     /// Whether the list is another one than this client knows, which it then knows.
-    pub fn list_differs(&self, known: &mut Known) -> bool {
+    fn list_differs(&self, known: &mut Known) -> bool {
         let list = self.list();
         let names = |list: &[SkillResource]| -> Vec<(String, Option<String>)> {
             let named = list.iter();
@@ -91,22 +88,29 @@ impl Changes {
         differs
     }
 
-    /// Which of those that this client wants have another content now, which it then knows.
-    pub fn updated_of(&self, known: &mut Known) -> Vec<String> {
-        self.updated(&mut known.hashes)
+    /// Which of these have another content now, which is then the known one.
+    fn updated(&self, known: &mut BTreeMap<String, Option<Hash>>) -> Vec<String> {
+        let uris: Vec<String> = known.keys().cloned().collect();
+        if uris.is_empty() {
+            return uris;
+        }
+        let now = self.hashes(&uris);
+        let differs = |uri: &String| now.get(uri) != known.get(uri);
+        let updated = uris.iter().filter(|uri| differs(uri)).cloned().collect();
+        *known = now;
+        updated
     }
 
-    /// Which of these have another content now, which is then the known one.
-    pub fn updated(&self, known: &mut BTreeMap<String, Option<Hash>>) -> Vec<String> {
-        let mut updated = Vec::new();
-        for (uri, hash) in known {
-            let now = self.hash(uri);
-            if now != *hash {
-                *hash = now;
-                updated.push(uri.clone());
-            }
-        }
-        updated
+    /// What is to be told to a client that knows this: whether the list differs, and which have another content. On a thread
+    /// of its own, for it reads the library.
+    pub async fn news(self: &Arc<Self>, mut known: Known) -> (Known, bool, Vec<String>) {
+        let changes = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || {
+            let differs = changes.list_differs(&mut known);
+            let updated = changes.updated(&mut known.hashes);
+            (known, differs, updated)
+        });
+        read.await.unwrap_or_default()
     }
 
     fn list(&self) -> Vec<SkillResource> {
@@ -135,16 +139,29 @@ pub(super) async fn tell(peer: Peer<RoleServer>, changes: Arc<Changes>) {
     let mut noticed = changes.noticed();
     let mut known = changes.known();
     while noticed.changed().await.is_ok() {
-        if changes.list_differs(&mut known) && peer.notify_resource_list_changed().await.is_err() {
-            return;
-        }
-        let updated = {
+        known.hashes = {
+            let subscribed = changes
+                .subscribed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            subscribed.clone()
+        };
+        let (now, differs, updated) = changes.news(known).await;
+        known = now;
+        {
             let mut subscribed = changes
                 .subscribed
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            changes.updated(&mut subscribed)
-        };
+            for (uri, hash) in &known.hashes {
+                if let Some(kept) = subscribed.get_mut(uri) {
+                    *kept = *hash;
+                }
+            }
+        }
+        if differs && peer.notify_resource_list_changed().await.is_err() {
+            return;
+        }
         for uri in updated {
             let notice = ResourceUpdatedNotificationParam::new(uri);
             if peer.notify_resource_updated(notice).await.is_err() {

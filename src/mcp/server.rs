@@ -157,7 +157,14 @@ impl ServerHandler for SkillServer {
     ) -> Result<(), ErrorData> {
         let changes = Arc::clone(&self.changes);
         self.apart(move |_, _| {
-            let hash = changes.hash(&request.uri);
+            if !is_address(&request.uri) {
+                return Err(invalid(
+                    &"resources of this server are skill://NAME/SKILL.md and other files of skills",
+                ));
+            }
+            let hash = changes
+                .hashes(std::slice::from_ref(&request.uri))
+                .remove(&request.uri);
             let mut subscribed = changes
                 .subscribed
                 .lock()
@@ -166,7 +173,7 @@ impl ServerHandler for SkillServer {
                 let message = format!("there are {MAX_SUBSCRIPTIONS} subscriptions already");
                 return Err(ErrorData::invalid_request(message, None));
             }
-            subscribed.insert(request.uri, hash);
+            subscribed.insert(request.uri, hash.flatten());
             Ok(())
         })
         .await?
@@ -192,6 +199,7 @@ impl ServerHandler for SkillServer {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| is_address(uri));
             uris.truncate(MAX_SUBSCRIPTIONS);
         }
         let uris = accepted.resource_subscriptions.as_deref();
@@ -212,12 +220,13 @@ impl ServerHandler for SkillServer {
                 () = context.cancelled() => return Ok(()),
                 changed = noticed.changed() => if changed.is_err() { return Ok(()) },
             }
-            let differs = self.changes.list_differs(&mut known);
+            let (now, differs, updated) = self.changes.news(known).await;
+            known = now;
             let sink = context.sink();
             if wants_list && differs && sink.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
-            for uri in self.changes.updated_of(&mut known) {
+            for uri in updated {
                 if sink.notify_resource_updated(uri).await.is_err() {
                     return Ok(());
                 }
@@ -228,6 +237,12 @@ impl ServerHandler for SkillServer {
 
 /// Of one client, at once.
 const MAX_SUBSCRIPTIONS: usize = 256;
+const MAX_ADDRESS_BYTES: usize = 1024;
+
+/// An address that a resource of this server may have, now or later.
+fn is_address(uri: &str) -> bool {
+    uri.starts_with("skill://") && uri.len() <= MAX_ADDRESS_BYTES
+}
 
 fn described(tool: Tool) -> rmcp::model::Tool {
     let schema = match tool.parameters() {

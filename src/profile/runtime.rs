@@ -91,20 +91,18 @@ impl Snapshot {
 /// Hands out the library to one run after the other. Clones share it.
 #[derive(Clone)]
 pub struct SkillRuntime {
-    options: SkillSyncOptions,
-    device: Option<DeviceType>,
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     dirty: AtomicBool,
     usage_dirty: AtomicBool,
     last: Mutex<Last>,
 }
 
-#[derive(Default)]
 struct Last {
+    options: SkillSyncOptions,
+    device: Option<DeviceType>,
     generation: u64,
     snapshot: Option<Arc<Snapshot>>,
 }
@@ -120,29 +118,30 @@ impl SkillRuntime {
     /// the same boot may have reached.
     #[must_use]
     pub fn after(generation: u64, options: SkillSyncOptions, device: Option<DeviceType>) -> Self {
-        let last = Last {
-            generation,
-            snapshot: None,
-        };
         Self {
-            options,
-            device,
             shared: Arc::new(Shared {
-                last: Mutex::new(last),
-                ..Shared::default()
+                dirty: AtomicBool::new(false),
+                usage_dirty: AtomicBool::new(false),
+                last: Mutex::new(Last {
+                    options,
+                    device,
+                    generation,
+                    snapshot: None,
+                }),
             }),
         }
     }
 
-    /// The same library under other settings; generations go on.
-    #[must_use]
-    pub fn with(&self, options: SkillSyncOptions, device: Option<DeviceType>) -> Self {
+    /// Goes on under other settings; generations go on, too.
+    pub fn replace(&self, options: SkillSyncOptions, device: Option<DeviceType>) {
+        let mut last = self
+            .shared
+            .last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        last.options = options;
+        last.device = device;
         self.mark_dirty();
-        Self {
-            options,
-            device,
-            shared: Arc::clone(&self.shared),
-        }
     }
 
     /// Something in the library has changed: a merge was applied, a tool changed a skill. The next run sees it.
@@ -170,8 +169,8 @@ impl SkillRuntime {
         let usage_dirty = self.shared.usage_dirty.swap(false, Ordering::SeqCst);
         let loaded = match last.snapshot.as_ref().filter(|_| !dirty) {
             Some(snapshot) if !usage_dirty => return Ok(Arc::clone(snapshot)),
-            Some(snapshot) => snapshot.with_usage(&self.options),
-            None => Snapshot::load(&self.options, self.device),
+            Some(snapshot) => snapshot.with_usage(&last.options),
+            None => Snapshot::load(&last.options, last.device),
         };
         let mut snapshot = match loaded {
             Ok(snapshot) => snapshot,

@@ -139,7 +139,19 @@ fn merge(server: &Server, merger: &mut Merger, report: &SkillSyncReport) {
         Ok(filesystem) => filesystem,
         Err(e) => return log::error!("{e}"),
     };
-    let mut wait = |at_most| server.inbox.wait(Some(at_most));
+    let lock = || {
+        server
+            .merging
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    };
+    let mut merging = Some(lock());
+    let mut wait = |at_most| {
+        merging = None;
+        let is_wished = server.inbox.wait(Some(at_most));
+        merging = Some(lock());
+        is_wished
+    };
     merger.run_with_retries(&filesystem, &bundle, &names, &mut wait, &mut |event| {
         note(server, &event);
     });

@@ -65,14 +65,8 @@ impl Connections {
     /// As [`Self::enter`], at once. Where all places are taken, that which waits longest for its client is given up.
     fn try_enter(self: &Arc<Self>) -> Option<Place> {
         let mut open = self.lock();
-        if open.len() >= self.limit {
-            let since = |connection: &Connection| *connection.waits.borrow();
-            let waiting = open.iter();
-            let waiting = waiting.filter_map(|(number, one)| Some((since(one)?, *number)));
-            let (_, longest) = waiting.min()?;
-            if let Some(connection) = open.remove(&longest) {
-                connection.given_up.notify_one();
-            }
+        if open.len() >= self.limit && !self.give_up_longest(&mut open) {
+            return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let connection = Arc::new(Connection {
@@ -86,6 +80,21 @@ impl Connections {
             number,
             connection,
         })
+    }
+
+    /// Gives up that which waits longest for its client, if one does: descriptors are needed.
+    pub fn give_one_up(&self) {
+        self.give_up_longest(&mut self.lock());
+    }
+
+    fn give_up_longest(&self, open: &mut BTreeMap<u64, Arc<Connection>>) -> bool {
+        let waiting = open.iter();
+        let waiting = waiting.filter_map(|(number, one)| Some(((*one.waits.borrow())?, *number)));
+        let longest = waiting.min().and_then(|(_, number)| open.remove(&number));
+        if let Some(connection) = &longest {
+            connection.given_up.notify_one();
+        }
+        longest.is_some()
     }
 
     pub fn count(&self) -> usize {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use nix::unistd::Group;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::connections::{Connection, Place};
 use super::head;
@@ -31,12 +32,18 @@ const MAX_HEAD_BYTES: usize = 16 * 1024;
 const MAX_HEADERS: usize = 64;
 /// After an error of `accept`, such as that no descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// One of so many such errors is told.
+const FAULTS_TOLD: u64 = 600;
 
 /// What all connections share.
 pub(super) struct Doors {
     pub server: Arc<Server>,
     /// True when the daemon ends.
     pub ends: watch::Receiver<bool>,
+    /// What may wait for the lock or a model takes no more than half of the threads: reads go on.
+    pub writers: Semaphore,
+    /// Of `accept`, since the start.
+    pub faults: AtomicU64,
 }
 
 impl Doors {
@@ -55,7 +62,7 @@ impl Doors {
                     let local = stream.local_addr().ok().or(local);
                     self.take_in(stream, door, local).await;
                 }
-                Err(e) => pause(&e).await,
+                Err(e) => self.make_room(&e).await,
             }
         }
     }
@@ -85,9 +92,22 @@ impl Doors {
                     }
                     Err(e) => log::warn!("a peer of the socket is not known: {e}"),
                 },
-                Err(e) => pause(&e).await,
+                Err(e) => self.make_room(&e).await,
             }
         }
+    }
+
+    /// After an error of `accept`, which most often is that no descriptor is left.
+    async fn make_room(&self, error: &io::Error) {
+        // It may come ten times a second.
+        let before = self.faults.fetch_add(1, Ordering::Relaxed);
+        if before.is_multiple_of(FAULTS_TOLD) {
+            log::warn!("a connection could not be taken in: {error}");
+        }
+        for connections in [&self.server.tcp, &self.server.console, &self.server.socket] {
+            connections.give_one_up();
+        }
+        tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 
     async fn take_in<S>(self: &Arc<Self>, stream: S, door: Door, local: Option<SocketAddr>)
@@ -173,10 +193,17 @@ impl Doors {
             }
         };
         connection.works();
+        let mut request = head.request;
+        request.body = body;
+        if routes::is_health(&request) {
+            return routes::health();
+        }
+        let _writer = match routes::may_wait(&request) {
+            true => self.writers.acquire().await.ok(),
+            false => None,
+        };
         let server = Arc::clone(&self.server);
         let answered = tokio::task::spawn_blocking(move || {
-            let mut request = head.request;
-            request.body = body;
             let named = head
                 .session
                 .map(|name| server.sessions.named(&format!("{door:?} {name}")));
@@ -242,9 +269,4 @@ where
         };
         let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
     });
-}
-
-async fn pause(error: &io::Error) {
-    log::warn!("a connection could not be taken in: {error}");
-    tokio::time::sleep(ACCEPT_PAUSE).await;
 }

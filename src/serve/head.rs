@@ -36,7 +36,10 @@ pub(super) fn read(parts: &Parts, door: Door, local: Option<SocketAddr>) -> Resu
         None => None,
         Some(name) => Some(session_name(name.to_str().ok())?),
     };
-    let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let bearer = text("authorization").and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(token)
+    });
     Ok(Head {
         request: Request {
             door,
@@ -92,10 +95,12 @@ fn is_own(host: &str, local: SocketAddr) -> bool {
     let Ok(authority) = host.parse::<Authority>() else {
         return false;
     };
-    if authority.as_str().contains('@') || authority.port_u16().is_some_and(|p| p != local.port()) {
+    let name = authority.host();
+    let port = authority.as_str().strip_prefix(name);
+    // Nothing, or the own port; a user name or a number that is no port is neither.
+    if port.is_none_or(|port| !port.is_empty() && port != format!(":{}", local.port())) {
         return false;
     }
-    let name = authority.host();
     let name = name
         .strip_prefix('[')
         .map_or(name, |name| name.trim_end_matches(']'));
@@ -142,10 +147,10 @@ fn base_url(parts: &Parts, local: Option<SocketAddr>) -> String {
         Some("https") => "https",
         _ => "http",
     };
-    let host = forwarded(&parts.headers, "x-forwarded-host").or_else(|| {
-        let host = parts.headers.get(header::HOST)?;
-        host.to_str().ok()
-    });
+    // That which was checked: a whole address in the request line comes before the header.
+    let said = parts.uri.authority().map(Authority::as_str);
+    let said = said.or_else(|| parts.headers.get(header::HOST)?.to_str().ok());
+    let host = forwarded(&parts.headers, "x-forwarded-host").or(said);
     // It goes into a text that an agent reads and a shell may run.
     let plain = |host: &&str| {
         host.parse::<Authority>().is_ok()
@@ -195,6 +200,8 @@ mod tests {
             ("127.0.0.1:8791", "evil.example:8791", false),
             ("127.0.0.1:8791", "localhost.evil.example", false),
             ("127.0.0.1:8791", "x@127.0.0.1:8791", false),
+            ("127.0.0.1:8791", "127.0.0.1:99999", false),
+            ("127.0.0.1:8791", "127.0.0.1:", false),
             ("127.0.0.1:8791", "", false),
             ("[::1]:8791", "[::1]:8791", true),
             ("192.168.1.5:8791", "192.168.1.5:8791", true),

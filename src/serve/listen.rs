@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{Group, chown};
@@ -29,12 +29,21 @@ pub struct Listening {
 /// Our own socket, unlinked when we end.
 pub(super) struct OwnSocket {
     path: PathBuf,
+    inode: Option<u64>,
 }
 
 impl Drop for OwnSocket {
     fn drop(&mut self) {
-        let _ = remove(&self.path);
+        // Another daemon may have taken its place.
+        if inode(&self.path) == self.inode {
+            let _ = remove(&self.path);
+        }
     }
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    let metadata = fs::symlink_metadata(path);
+    metadata.ok().map(|metadata| metadata.ino())
 }
 
 #[allow(
@@ -79,11 +88,14 @@ pub(super) async fn own_socket(
 ) -> io::Result<(UnixListener, OwnSocket)> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => {
-            if UnixStream::connect(path).await.is_ok() {
-                let message = "another program listens there already";
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+            match UnixStream::connect(path).await {
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => remove(path)?,
+                // Also where it is too busy to answer.
+                _ => {
+                    let message = "another program listens there already";
+                    return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+                }
             }
-            remove(path)?;
         }
         Ok(_) => {
             let message = "something that is no socket lies there";
@@ -96,6 +108,7 @@ pub(super) async fn own_socket(
     socket.bind(path)?;
     let own = OwnSocket {
         path: path.to_owned(),
+        inode: inode(path),
     };
     // Nobody can connect before it listens.
     if let Some(group) = group {

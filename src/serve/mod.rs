@@ -17,13 +17,14 @@ mod tools;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::Duration;
 
 use nix::unistd::Group;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -36,7 +37,7 @@ pub use self::server::{Reload, Setup};
 use self::token::Token;
 
 /// Threads that make answers; they end when nobody asks.
-const MAX_THREADS: usize = 8;
+const MAX_THREADS: usize = 32;
 const THREAD_LIFE: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 512 * 1024;
 /// Of the five seconds that a stop may take (contract §7, issue of the init script's KILL): for answers under way, and for
@@ -102,6 +103,8 @@ async fn run(
     let doors = Arc::new(Doors {
         server: Arc::clone(server),
         ends,
+        writers: Semaphore::new(MAX_THREADS / 2),
+        faults: AtomicU64::new(0),
     });
     let opened = open(&doors, listening, announce).await?;
     let work = {
@@ -154,8 +157,9 @@ async fn run(
     }
     counting.abort();
     let server = Arc::clone(server);
-    let written =
-        tokio::task::spawn_blocking(move || server.live.write_counts(Some(LAST_COUNTS_LOCK)));
+    let (tell, written) = tokio::sync::oneshot::channel();
+    // On a thread of its own, for all others may wait for the lock.
+    thread::spawn(move || tell.send(server.live.write_counts(Some(LAST_COUNTS_LOCK))));
     let is_written = match timeout(LAST_COUNTS_LOCK * 2, written).await {
         Ok(Ok(Ok(()))) => true,
         Ok(Ok(Err(e))) => {

@@ -16,6 +16,25 @@ pub(super) struct Asking<'s> {
     pub token: Option<&'s str>,
 }
 
+/// Whether all that is asked is whether the daemon is alive. The page tells nobody without the token.
+pub(super) fn is_health(request: &Request) -> bool {
+    let is_get = matches!(request.method, Method::GET | Method::HEAD);
+    request.door != Door::Console && is_get && request.path == ["healthz"]
+}
+
+pub(super) fn health() -> Reply {
+    Reply::new(StatusCode::OK, "text/plain; charset=utf-8", "ok\n")
+}
+
+/// Whether a request may wait long: for the lock, or for a model.
+pub(super) fn may_wait(request: &Request) -> bool {
+    let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+    match path[..] {
+        ["api", "tools", "skill_list" | "skill_read"] => false,
+        _ => request.method == Method::POST,
+    }
+}
+
 /// Answers a request. May wait for locks and disks, so it runs on a thread of its own.
 pub(super) fn answer(server: &Server, request: &Request, asking: &Asking<'_>) -> Reply {
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
@@ -58,7 +77,7 @@ pub(super) fn answer(server: &Server, request: &Request, asking: &Asking<'_>) ->
         server.await_first_sync();
     }
     match path[..] {
-        ["healthz"] => get(&|| Reply::new(StatusCode::OK, "text/plain; charset=utf-8", "ok\n")),
+        ["healthz"] => get(&health),
         ["metrics"] => get(&|| metrics(server)),
         ["api", "tools"] => get(&|| tools::all(request.door)),
         ["api", "tools", name] => post(&|| tools::call(server, request, asking, name)),

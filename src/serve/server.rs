@@ -3,7 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::background::Inbox;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use super::background::{self, Inbox};
 use super::connections::Connections;
 use super::message::Door;
 use super::metrics::Metrics;
@@ -32,6 +34,8 @@ pub type Reload = Box<dyn Fn() -> Setup + Send + Sync>;
 const MAX_TCP: usize = 64;
 const MAX_SOCKET: usize = 64;
 const MAX_CONSOLE: usize = 16;
+/// Descriptors that listening, waiting and the answers themselves need.
+const OWN_DESCRIPTORS: usize = 32;
 /// So long a request waits for the first sync; then it sees what there is.
 const FIRST_SYNC_WAIT: Duration = Duration::from_millis(600);
 
@@ -50,11 +54,18 @@ pub(super) struct Server {
     /// Merges are done one at a time, whoever wants them.
     pub merging: Mutex<()>,
     reload: Reload,
+    reloading: Mutex<()>,
     first_sync: (Mutex<bool>, Condvar),
 }
 
 impl Server {
     pub fn new(setup: Setup, reload: Reload, token: Option<Token>) -> Self {
+        // Where there are few descriptors, the doors share them as they would share many.
+        let left = descriptors().saturating_sub(OWN_DESCRIPTORS);
+        let places = |most: usize| {
+            let share = left.saturating_mul(most) / (MAX_TCP + MAX_SOCKET + MAX_CONSOLE);
+            Connections::new(most.min(share.max(1)))
+        };
         Self {
             live: Arc::new(LiveLibrary::new(setup.tools)),
             merge: RwLock::new(setup.merge),
@@ -63,11 +74,12 @@ impl Server {
             inbox: Inbox::default(),
             stop: Stop::default(),
             token,
-            tcp: Connections::new(MAX_TCP),
-            socket: Connections::new(MAX_SOCKET),
-            console: Connections::new(MAX_CONSOLE),
+            tcp: places(MAX_TCP),
+            socket: places(MAX_SOCKET),
+            console: places(MAX_CONSOLE),
             merging: Mutex::default(),
             reload,
+            reloading: Mutex::default(),
             first_sync: (Mutex::new(false), Condvar::new()),
         }
     }
@@ -85,8 +97,13 @@ impl Server {
         merge.clone()
     }
 
-    /// Reads the settings again, and has a sync follow.
+    /// Reads the settings again, and syncs; merges follow in the background.
     pub fn reload(&self) {
+        // Of two at once the later one must not be overtaken.
+        let _one = self
+            .reloading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let setup = (self.reload)();
         for problem in &setup.problems {
             log::warn!("{problem}");
@@ -98,7 +115,11 @@ impl Server {
         } else {
             log::warn!("going on with the settings of before");
         }
-        self.inbox.wish_sync();
+        let needs_merges =
+            background::sync(self).is_ok_and(|report| !report.merge_needed.is_empty());
+        if needs_merges {
+            self.inbox.wish_sync();
+        }
     }
 
     pub fn first_sync_is_done(&self) {
@@ -113,4 +134,17 @@ impl Server {
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = changed.wait_timeout_while(done, FIRST_SYNC_WAIT, |done| !*done);
     }
+}
+
+/// How many descriptors this process may have; as many as it is allowed to ask for.
+fn descriptors() -> usize {
+    let limit = Resource::RLIMIT_NOFILE;
+    let Ok((soft, hard)) = getrlimit(limit) else {
+        return 0;
+    };
+    let most = match setrlimit(limit, hard, hard) {
+        Ok(()) => hard,
+        Err(_) => soft,
+    };
+    usize::try_from(most).unwrap_or(usize::MAX)
 }

@@ -1,6 +1,6 @@
 //! The library over HTTP: profile, status, diff, sync, merge, reset, archive.
 
-use std::sync::PoisonError;
+use std::sync::TryLockError;
 
 use hyper::http::{StatusCode, header};
 use serde::Deserialize;
@@ -161,10 +161,14 @@ pub(super) fn merge(server: &Server, request: &Request) -> Reply {
             "merging is switched off (engine = off)",
         );
     }
-    let _one_at_a_time = server
-        .merging
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = match server.merging.try_lock() {
+        Ok(one) => one,
+        Err(TryLockError::Poisoned(one)) => one.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            let message = "merges are under way: /api/skills tells when they have ended";
+            return Reply::error(StatusCode::CONFLICT, message);
+        }
+    };
     let merged = merge_bundled_skills(&options, &wanted, &server.stop, &mut |event| {
         background::note(server, event);
     });

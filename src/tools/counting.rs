@@ -21,11 +21,11 @@ pub enum Counting {
 impl SkillTools {
     /// Usage, with what is not written yet.
     pub(super) fn usage(&self, filesystem: &dyn Filesystem) -> Usage {
-        let mut usage = Usage::load(filesystem).usage;
-        if let Counting::Gathered(gathered) = &self.counting {
-            gathered.add_to(&mut usage);
+        let read = || Usage::load(filesystem).usage;
+        match &self.counting {
+            Counting::AtOnce => read(),
+            Counting::Gathered(gathered) => gathered.added_to(read),
         }
-        usage
     }
 
     /// Counts, if that can be written: nobody is refused a text for that.

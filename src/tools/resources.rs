@@ -1,5 +1,7 @@
 //! The files of skills as resources, `skill://NAME/SKILL.md` and the others, for clients that read by address.
 
+use std::collections::BTreeMap;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::read::{file_path, files};
@@ -7,7 +9,7 @@ use super::resolve::{Resolved, find, scan};
 use super::session::Caller;
 use super::{SkillTools, ToolError};
 use crate::skill::{MAX_READ_BYTES, SKILL_FILE, shown};
-use crate::store::{Bounded, Filesystem, Hash, RelPath, read_bounded};
+use crate::store::{Bounded, Filesystem, Hash, RelPath, layout, read_bounded};
 use crate::sync::open_to_look;
 use crate::usage::{Counter, State};
 
@@ -97,14 +99,30 @@ impl SkillTools {
         })
     }
 
-    /// The hash of what is at an address; `None` if nothing is. It does not count as a read.
+    /// The hashes of what is at these addresses; `None` if nothing is. They do not count as reads.
     #[must_use]
-    pub fn resource_hash(&self, uri: &str) -> Option<Hash> {
-        let (name, path) = parse(uri).ok()?;
-        let filesystem = open_to_look(&self.options.config_dir).ok()?;
-        let resolved = find(scan(&*filesystem).ok()?, &name).ok()?;
-        let bytes = bytes(&*filesystem, &resolved, path.as_ref(), uri).ok()?;
-        Some(Hash::of(&bytes))
+    pub fn resource_hashes(&self, uris: &[String]) -> BTreeMap<String, Option<Hash>> {
+        let nothing = || uris.iter().map(|uri| (uri.clone(), None)).collect();
+        let Ok(filesystem) = open_to_look(&self.options.config_dir) else {
+            return nothing();
+        };
+        let Ok(library) = scan(&*filesystem) else {
+            return nothing();
+        };
+        let hash = |uri: &String| {
+            let (name, path) = parse(uri).ok()?;
+            let directory = &library.find(&name)?.directory;
+            let path = match path {
+                Some(path) => path,
+                None => RelPath::parse(SKILL_FILE).ok()?,
+            };
+            let path = layout::library().join(directory).join(&path);
+            match read_bounded(&*filesystem, &path, MAX_READ_BYTES) {
+                Ok(Some(Bounded::Whole(bytes))) => Some(Hash::of(&bytes)),
+                _ => None,
+            }
+        };
+        uris.iter().map(|uri| (uri.clone(), hash(uri))).collect()
     }
 }
 

@@ -40,6 +40,13 @@ fn a_model_that_hangs_holds_up_neither_calls_nor_a_stop() {
     let daemon = Daemon::start_with(&board, &["--engine", "llm"]);
     daemon.says("merging foo");
     let began = Instant::now();
+    // Another merge is not waited for, and a hang up syncs meanwhile.
+    for _ in 0..9 {
+        assert_eq!(daemon.socket().send("POST", "/api/merge", None).status, 409);
+    }
+    board.skill("new", &version("new", 1));
+    daemon.signal(nix::sys::signal::Signal::SIGHUP);
+    daemon.until("it is synced", || board.exists("new/SKILL.md"));
     assert!(output(&daemon, "skill_list", json!({})).contains("foo"));
     let patch = json!({
         "action": "write_file", "name": "foo", "file_path": "references/a.md", "file_content": "x", "reason": "a test"

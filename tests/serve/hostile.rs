@@ -278,3 +278,65 @@ fn a_foreign_peer_is_turned_away() {
     assert_eq!(ask("root", "root"), "200");
     assert_serves(&daemon);
 }
+
+#[test]
+fn calls_that_wait_for_the_lock_hold_up_no_others() {
+    let board = Board::synced(&["foo"]);
+    let daemon = Daemon::start(&board);
+    output(&daemon, "skill_list", json!({}));
+    let lock = std::fs::OpenOptions::new()
+        .append(true)
+        .open(board.state().join(".lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let mut waiting = Vec::new();
+    let body = json!({"input": {
+        "action": "write_file", "name": "foo", "file_path": "references/a.md", "file_content": "x", "reason": "a test"
+    }})
+    .to_string();
+    for _ in 0..40 {
+        let mut stream = daemon.socket().stream();
+        let head = "POST /api/tools/skill_manage HTTP/1.1\r\nHost: x\r\n";
+        let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).unwrap();
+        waiting.push(stream);
+    }
+    let began = Instant::now();
+    assert_eq!(daemon.tcp().get("/healthz").status, 200);
+    assert_serves(&daemon);
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    // A stop neither, though what was counted can't be written now: it says so.
+    let ended = daemon.stop();
+    assert!(ended.took < Duration::from_secs(5), "{ended:?}");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+}
+
+#[test]
+fn with_few_descriptors_idle_clients_make_room() {
+    let board = Board::synced(&["foo"]);
+    let daemon = Daemon::spawn(&board, &[], |command| {
+        // The shell's limit holds for what it becomes.
+        let mut limited = std::process::Command::new("sh");
+        limited
+            .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\""])
+            .arg(command.get_program());
+        limited.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        *command = limited;
+    });
+    let mut idle = Vec::new();
+    for _ in 0..60 {
+        idle.push(daemon.tcp().stream());
+    }
+    assert_serves(&daemon);
+    assert!(daemon.said().len() < 20, "{:#?}", daemon.said());
+}

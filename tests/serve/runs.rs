@@ -82,3 +82,85 @@ fn a_merge_that_lands_while_a_run_is_in_progress_is_for_the_next_run() {
     assert!(next.profile(&wanted).text.contains("as merged"));
     assert!(next.generation > run.generation);
 }
+
+fn live(board: &Board) -> Arc<LiveLibrary> {
+    Arc::new(LiveLibrary::new(SkillTools {
+        options: SkillSyncOptions::new(board.agent(), board.bundle()),
+        device: None,
+        catalog: None,
+        counting: Counting::AtOnce,
+    }))
+}
+
+/// Whether the next run has a skill.
+fn has(live: &LiveLibrary, name: &str) -> bool {
+    let run = live.begin_run().unwrap();
+    run.documents()
+        .iter()
+        .any(|document| document.name() == name)
+}
+
+#[test]
+fn a_run_has_what_was_changed_before_it_however_many_begin_at_once() {
+    let board = Board::new();
+    for n in 0..1500 {
+        let name = format!("s{n}");
+        board.user_skill(&name, &version(&name, 1));
+    }
+    let live = live(&board);
+    assert!(has(&live, "s1"));
+    for turn in 0..4 {
+        let name = format!("new-{turn}");
+        board.user_skill(&name, &version(&name, 1));
+        std::thread::scope(|scope| {
+            for delay in [0, 2, 5, 10, 20] {
+                let (live, name) = (&live, &name);
+                scope.spawn(move || {
+                    std::thread::sleep(Duration::from_millis(delay));
+                    assert!(has(live, name), "{name} after {delay} ms");
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_config_dir_that_comes_after_the_daemon_is_watched() {
+    let board = Board::new();
+    std::fs::remove_dir(board.agent()).unwrap();
+    let live = live(&board);
+    assert!(!has(&live, "foo"));
+    board.user_skill("foo", &version("foo", 1));
+    assert!(has(&live, "foo"));
+    board.user_skill("bar", &version("bar", 1));
+    assert!(has(&live, "bar"));
+}
+
+#[test]
+fn other_settings_hold_for_every_run_that_begins_after_them() {
+    let board = Board::new();
+    for n in 0..1500 {
+        let name = format!("s{n}");
+        board.user_skill(&name, &version(&name, 1));
+    }
+    let phone = version("phone", 1).replace("---\n\n", "device_types: [iOS]\n---\n\n");
+    board.user_skill("phone", &phone);
+    let live = live(&board);
+    let wanted = aiden_skills::profile::Wanted {
+        active: vec!["phone".into()],
+        ..Default::default()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            board.user_skill("s1", &edited("s1"));
+            scope.spawn(|| live.begin_run().unwrap());
+        }
+        let tools = SkillTools {
+            device: Some(aiden_skills::skill::DeviceType::Linux),
+            ..(*live.tools()).clone()
+        };
+        live.replace(tools);
+    });
+    let run = live.begin_run().unwrap();
+    assert_eq!(run.profile(&wanted).missing, ["phone"]);
+}

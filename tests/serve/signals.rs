@@ -45,6 +45,12 @@ fn what_was_killed_leaves_a_socket_that_makes_room_and_a_living_one_does_not() {
         refused.stderr
     );
     assert_eq!(daemon.socket().get("/healthz").status, 200);
+    // The socket of another daemon is not taken along.
+    fs::remove_file(&daemon.socket_path).unwrap();
+    let second = Daemon::start(&board);
+    assert_eq!(daemon.stop().code, Some(0));
+    assert_eq!(second.socket().get("/healthz").status, 200);
+    let daemon = second;
     daemon.signal(Signal::SIGKILL);
     let socket = daemon.socket_path.clone();
     assert_eq!(daemon.ended().code, None);

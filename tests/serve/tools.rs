@@ -231,3 +231,36 @@ fn counts_of_other_processes_and_of_deleted_skills_are_kept_right() {
     assert_eq!(usage["foo"]["view_count"], 4);
     assert!(usage.get("gone").is_none(), "{usage}");
 }
+
+#[test]
+fn counts_of_a_skill_that_is_away_for_a_while_are_kept() {
+    let board = Board::synced(&["foo"]);
+    let daemon = Daemon::start(&board);
+    for _ in 0..5 {
+        output(&daemon, "skill_read", json!({"name": "foo"}));
+    }
+    let away = board.root().join("away");
+    std::fs::rename(board.library(), &away).unwrap();
+    // Longer than counts are held back.
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    std::fs::rename(&away, board.library()).unwrap();
+    assert_eq!(daemon.stop().code, Some(0));
+    let usage = std::fs::read_to_string(board.state().join("usage.json")).unwrap();
+    assert!(usage.contains("\"view_count\": 5"), "{usage}");
+}
+
+#[test]
+fn a_count_that_was_shown_never_goes_back() {
+    let board = Board::synced(&["foo"]);
+    let daemon = Daemon::start(&board);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(12);
+    let mut last = 0;
+    while std::time::Instant::now() < until {
+        output(&daemon, "skill_read", json!({"name": "foo"}));
+        let listed: Value =
+            serde_json::from_str(&output(&daemon, "skill_list", json!({}))).unwrap();
+        let count = listed[0]["view_count"].as_u64().unwrap();
+        assert_eq!(count, last + 1);
+        last = count;
+    }
+}
