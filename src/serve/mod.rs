@@ -40,8 +40,8 @@ use self::token::Token;
 const MAX_THREADS: usize = 32;
 const THREAD_LIFE: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 512 * 1024;
-/// Of the five seconds that a stop may take (contract §7, issue of the init script's KILL): for answers under way, and for
-/// what the background has begun.
+/// Of the five seconds that a stop may take before the init script kills: for answers under way, and for what the
+/// background has begun.
 const ANSWERS_END: Duration = Duration::from_millis(1500);
 const WORK_ENDS: Duration = Duration::from_millis(1500);
 /// For the lock under which the last counts are written.
