@@ -51,9 +51,10 @@ pub(super) fn profile(server: &Server, request: &Request) -> Reply {
         Hash::of(profile.text.as_bytes())
     );
     let is_known = |known: &str| {
-        known
+        let mut tags = known
             .split(',')
-            .any(|known| matches!(known.trim().trim_start_matches("W/"), known if known == tag || known == "*"))
+            .map(|one| one.trim().trim_start_matches("W/"));
+        tags.any(|one| one == tag || one == "*")
     };
     if request.known_tag.as_deref().is_some_and(is_known) {
         return Reply::new(StatusCode::NOT_MODIFIED, "application/json", "")
@@ -202,8 +203,8 @@ fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Reply> {
 /// Whether bundle, ledger or library has such a skill.
 fn is_known(server: &Server, name: &str) -> bool {
     let status = skill_status(&server.live.tools().options, &[name.to_owned()]);
-    // What can't be looked at is not said to be missing.
-    status.is_ok_and(|status| !status.skills.is_empty())
+    // What can't be looked at is not said to be missing: what is asked for will say why.
+    !status.is_ok_and(|status| status.skills.is_empty())
 }
 
 /// `POST /api/skills/<name>/reset`
