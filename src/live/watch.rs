@@ -88,8 +88,11 @@ impl Watch {
     /// Waits until [`Self::changes`] has something to say.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's, or that there is too much to watch.
     pub fn wait(&self) -> io::Result<()> {
+        if self.lock().is_too_much {
+            return Err(io::Error::other("there are too many directories"));
+        }
         let mut readable = [PollFd::new(self.inotify.as_fd(), PollFlags::POLLIN)];
         loop {
             match poll(&mut readable, PollTimeout::NONE) {
@@ -395,5 +398,6 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(watch.changes().unwrap(), Changes::ALL);
         }
+        assert!(watch.wait().is_err(), "nobody waits in vain, or in circles");
     }
 }
