@@ -11,14 +11,14 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, ToolAnnotations, UnsubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 
 use super::notify::Changes;
 use crate::live::LiveLibrary;
 use crate::profile::Language;
-use crate::tools::{ResourceContent, Session, Tool};
+use crate::tools::{Format, ResourceContent, Session, Tool, schemas};
 
 const TEXT: &str = "text/markdown";
 const BYTES: &str = "application/octet-stream";
@@ -74,8 +74,11 @@ impl ServerHandler for SkillServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::ALL.map(described);
-        Ok(ListToolsResult::with_all_items(tools.to_vec()))
+        let tools = schemas(Format::Mcp)["tools"].take();
+        let tools = serde_json::from_value(tools);
+        tools
+            .map(ListToolsResult::with_all_items)
+            .map_err(|e| ErrorData::internal_error(e.to_string(), None))
     }
 
     async fn call_tool(
@@ -242,19 +245,6 @@ const MAX_ADDRESS_BYTES: usize = 1024;
 /// An address that a resource of this server may have, now or later.
 fn is_address(uri: &str) -> bool {
     uri.starts_with("skill://") && uri.len() <= MAX_ADDRESS_BYTES
-}
-
-fn described(tool: Tool) -> rmcp::model::Tool {
-    let schema = match tool.parameters() {
-        serde_json::Value::Object(schema) => schema,
-        _ => serde_json::Map::new(),
-    };
-    let annotations = ToolAnnotations::new()
-        .read_only(matches!(tool, Tool::List | Tool::Read))
-        .destructive(tool == Tool::Manage)
-        .open_world(false);
-    rmcp::model::Tool::new(tool.name(), tool.description(), Arc::new(schema))
-        .with_annotations(annotations)
 }
 
 fn invalid(error: &dyn std::fmt::Display) -> ErrorData {

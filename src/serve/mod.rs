@@ -113,11 +113,11 @@ async fn run(
         begin.spawn(move || background::work(&server))?
     };
     let counting = tokio::spawn(Arc::clone(&server.live).keep_writing_counts());
-    let ready = {
-        let server = Arc::clone(server);
-        tokio::task::spawn_blocking(move || server.await_first_sync())
-    };
-    let mut ready = Some(ready);
+    let ready = Arc::clone(server);
+    tokio::task::spawn_blocking(move || {
+        ready.await_first_sync();
+        tell_systemd(&[NotifyState::Ready]);
+    });
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
@@ -130,10 +130,6 @@ async fn run(
                     tell_systemd(&[NotifyState::Ready]);
                 });
                 drop(reload);
-            }
-            Ok(()) = async { match &mut ready { Some(ready) => ready.await.map_err(drop), None => std::future::pending().await } } => {
-                ready = None;
-                tell_systemd(&[NotifyState::Ready]);
             }
         }
     }
