@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::board::{Board, Machine, Running, Slot};
 
 /// A call of a tool over a socket, with what the board has for that.
-fn call(socket: &str, tool: &str, input: &str) -> String {
+pub fn call(socket: &str, tool: &str, input: &str) -> String {
     let body = format!("{{\"input\": {input}}}");
     let head = format!(
         "POST /api/tools/{tool} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\nContent-Length: {}\\r\\n\\r\\n",
@@ -14,7 +14,7 @@ fn call(socket: &str, tool: &str, input: &str) -> String {
     format!("printf '{head}{body}' | board-tool nc.openbsd -U {socket}")
 }
 
-fn uses(files: &crate::disk::Files) -> Value {
+pub fn uses(files: &crate::disk::Files) -> Value {
     let usage = files.text("agent/skill-state/usage.json");
     serde_json::from_str::<Value>(&usage).unwrap()["planner"]["use_count"].clone()
 }

@@ -1,6 +1,7 @@
 //! The units, in a boot of Debian's systemd on the aarch64 board.
 
 use crate::board::{Board, Machine, NEXT, Running, Slot};
+use crate::daemon::{call, uses};
 
 #[track_caller]
 fn assert_sync_succeeded(running: &mut Running) {
@@ -66,5 +67,28 @@ pub fn the_defaults_file_switches_the_daemon_on() {
         running.must("stat -c '%F %a' /run/aiden-skills.sock"),
         "socket 660"
     );
+    let is_active = |running: &mut Running| {
+        let active = "systemctl is-active -q aiden-skills-serve.service";
+        running.must(&format!(
+            "for turn in 1 2 3 4 5 6 7 8 9; do {active} && break; sleep 1; done; {active}"
+        ));
+    };
+    // It has told systemd that it is ready.
+    is_active(&mut running);
+    running.must("systemctl stop aiden-skills-serve.service 2>/dev/null");
+    // The first connection starts it, in its sandbox.
+    let used = call(
+        "/run/aiden-skills.sock",
+        "skill_mark_used",
+        "{\"name\": \"planner\"}",
+    );
+    let answer = running.must(&used);
+    assert!(answer.contains("use_count=1"), "{answer}");
+    is_active(&mut running);
+    running.must("systemctl reload aiden-skills-serve.service");
+    is_active(&mut running);
+    let log = running.log();
+    assert!(!log.contains("can't be"), "{log}");
     running.power_off();
+    assert_eq!(uses(&board.files()), 1);
 }
