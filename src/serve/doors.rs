@@ -48,50 +48,51 @@ pub(super) struct Doors {
 
 impl Doors {
     pub async fn accept_tcp(self: Arc<Self>, listener: TcpListener, door: Door) {
-        let local = listener.local_addr().ok();
-        let mut ends = self.ends.clone();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = end(&mut ends) => return,
-            };
-            match accepted {
-                Ok((stream, _)) => {
-                    // A request that is answered in one piece has nothing to wait for.
-                    let _ = stream.set_nodelay(true);
-                    let local = stream.local_addr().ok().or(local);
-                    self.take_in(stream, door, local).await;
-                }
-                Err(e) => self.make_room(&e).await,
+        while let Some(stream) = self.next(|| listener.accept()).await {
+            // A request that is answered in one piece has nothing to wait for.
+            let _ = stream.set_nodelay(true);
+            // Of a client that is gone already the address is not known.
+            if let Ok(local) = stream.local_addr() {
+                self.take_in(stream, door, Some(local)).await;
             }
         }
     }
 
     pub async fn accept_unix(self: Arc<Self>, listener: UnixListener, group: Option<Group>) {
+        while let Some(stream) = self.next(|| listener.accept()).await {
+            match stream.peer_cred() {
+                Ok(peer) if peer::is_allowed(&peer, group.as_ref()) => {
+                    self.take_in(stream, Door::Socket, None).await;
+                }
+                Ok(peer) => {
+                    log::warn!(
+                        "user {} may not use the socket; --socket-group names a group whose members may",
+                        peer.uid()
+                    );
+                    turn_away(
+                        stream,
+                        StatusCode::FORBIDDEN,
+                        "this user may not use the socket: root, the daemon's user and members of --socket-group may",
+                    );
+                }
+                Err(e) => log::warn!("a peer of the socket is not known: {e}"),
+            }
+        }
+    }
+
+    /// The next connection; none when the daemon ends.
+    async fn next<S, A, F>(&self, accept: impl Fn() -> F) -> Option<S>
+    where
+        F: Future<Output = io::Result<(S, A)>>,
+    {
         let mut ends = self.ends.clone();
         loop {
             let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = end(&mut ends) => return,
+                accepted = accept() => accepted,
+                () = end(&mut ends) => return None,
             };
             match accepted {
-                Ok((stream, _)) => match stream.peer_cred() {
-                    Ok(peer) if peer::is_allowed(&peer, group.as_ref()) => {
-                        self.take_in(stream, Door::Socket, None).await;
-                    }
-                    Ok(peer) => {
-                        log::warn!(
-                            "user {} may not use the socket; --socket-group names a group whose members may",
-                            peer.uid()
-                        );
-                        turn_away(
-                            stream,
-                            StatusCode::FORBIDDEN,
-                            "this user may not use the socket: root, the daemon's user and members of --socket-group may",
-                        );
-                    }
-                    Err(e) => log::warn!("a peer of the socket is not known: {e}"),
-                },
+                Ok((stream, _)) => return Some(stream),
                 Err(e) => self.make_room(&e).await,
             }
         }

@@ -118,21 +118,26 @@ async fn run(
         ready.await_first_sync();
         tell_systemd(&[NotifyState::Ready]);
     });
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => break,
-            _ = interrupt.recv() => break,
-            _ = hang_up.recv() => {
-                let server = Arc::clone(server);
+    // One after the other; of those that come meanwhile, one is left.
+    let reloading = {
+        let server = Arc::clone(server);
+        tokio::spawn(async move {
+            while hang_up.recv().await.is_some() {
+                let server = Arc::clone(&server);
                 let reload = tokio::task::spawn_blocking(move || {
                     tell_systemd(&[NotifyState::Reloading, monotonic()]);
                     server.reload();
                     tell_systemd(&[NotifyState::Ready]);
                 });
-                drop(reload);
+                let _ = reload.await;
             }
-        }
+        })
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
     }
+    reloading.abort();
     tell_systemd(&[NotifyState::Stopping]);
     server.stop.stop();
     server.inbox.stop();

@@ -54,7 +54,6 @@ pub(super) struct Server {
     /// Merges are done one at a time, whoever wants them.
     pub merging: Mutex<()>,
     reload: Reload,
-    reloading: Mutex<()>,
     first_sync: (Mutex<bool>, Condvar),
 }
 
@@ -79,7 +78,6 @@ impl Server {
             console: places(MAX_CONSOLE),
             merging: Mutex::default(),
             reload,
-            reloading: Mutex::default(),
             first_sync: (Mutex::new(false), Condvar::new()),
         }
     }
@@ -97,13 +95,8 @@ impl Server {
         merge.clone()
     }
 
-    /// Reads the settings again, and syncs; merges follow in the background.
+    /// Reads the settings again, and syncs; merges follow in the background. To be called by one at a time.
     pub fn reload(&self) {
-        // Of two at once the later one must not be overtaken.
-        let _one = self
-            .reloading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         let setup = (self.reload)();
         for problem in &setup.problems {
             log::warn!("{problem}");
