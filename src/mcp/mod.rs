@@ -2,6 +2,7 @@
 
 mod notify;
 mod server;
+mod transport;
 
 use std::io;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::server::SkillServer;
+use self::transport::Bounded;
 use crate::live::LiveLibrary;
 use crate::tools::SkillTools;
 
@@ -65,8 +67,9 @@ async fn run(live: &Arc<LiveLibrary>) -> Result<(), McpError> {
     thread::Builder::new()
         .name("watch".into())
         .spawn(move || notify::watch(&watching.0, &watching.1))?;
-    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout())
+    let streams = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout())
         .with_max_line_length(MAX_LINE_BYTES);
+    let transport = Bounded::new(streams);
     let serve = async {
         let begun = server.serve(transport).await;
         let running = begun.map_err(|e| McpError::Client(e.to_string()))?;

@@ -14,6 +14,7 @@ use rmcp::model::{
     SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use tokio::sync::Semaphore;
 
 use super::notify::Changes;
 use crate::live::LiveLibrary;
@@ -28,6 +29,7 @@ pub(super) struct SkillServer {
     live: Arc<LiveLibrary>,
     session: Arc<Mutex<Session>>,
     changes: Arc<Changes>,
+    listening: Semaphore,
 }
 
 impl SkillServer {
@@ -36,6 +38,7 @@ impl SkillServer {
             changes: Changes::new(Arc::clone(&live)),
             live,
             session: Arc::default(),
+            listening: Semaphore::new(MAX_LISTENING),
         }
     }
 
@@ -211,6 +214,10 @@ impl ServerHandler for SkillServer {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let Ok(_listening) = self.listening.try_acquire() else {
+            let message = format!("{MAX_LISTENING} requests listen already: end one of them");
+            return Err(ErrorData::invalid_request(message, None));
+        };
         let mut noticed = self.changes.noticed();
         let accepted = context.accepted();
         let wants_list = accepted.resources_list_changed == Some(true);
@@ -239,6 +246,7 @@ impl ServerHandler for SkillServer {
 }
 
 /// Of one client, at once.
+const MAX_LISTENING: usize = 8;
 const MAX_SUBSCRIPTIONS: usize = 256;
 const MAX_ADDRESS_BYTES: usize = 1024;
 
