@@ -16,7 +16,7 @@ use crate::sync::{
     Bundle, BundleState, EngineSetting, SkillSyncOptions, SyncError, check_library_root,
     interrupted, skill_status,
 };
-use crate::usage::Usage;
+use crate::usage::{Ages, Usage};
 
 /// One thing that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -109,6 +109,17 @@ impl Doctor<'_> {
     fn configuration(&mut self, settings: &Settings) {
         for problem in settings.warnings.iter().chain(&settings.broken) {
             self.find("configuration", problem, "correct the value");
+        }
+        let Ages {
+            stale_days,
+            archive_days,
+        } = settings.ages;
+        if archive_days < stale_days {
+            self.find(
+                "agent.toml",
+                format!("archive_days ({archive_days}) is less than stale_days ({stale_days}): no skill is ever stale, it is archived at once"),
+                "let archive_days be the larger one",
+            );
         }
         if let Err(e) = settings.tools() {
             self.find(

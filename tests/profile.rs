@@ -12,7 +12,7 @@ mod common;
 use std::sync::Arc;
 
 use aiden_skills::merge::{
-    Auto, MergeOptions, NoModel, Stop, Wanted as Merges, merge_bundled_skills,
+    Asked, Auto, MergeOptions, NoModel, Stop, Wanted as Merges, merge_bundled_skills,
 };
 use aiden_skills::profile::{SkillRuntime, Wanted};
 use aiden_skills::sync::{EngineSetting, SkillSyncOptions};
@@ -106,6 +106,7 @@ fn a_run_keeps_what_it_began_with_and_the_next_one_sees_the_merged_text() {
         engine: Arc::new(engine),
         tools: None,
         max_attempts: 1,
+        asked: Asked::default(),
         minute: std::time::Duration::ZERO,
         on_applied: Some(Arc::new(move |_| told.mark_dirty())),
     };

@@ -118,12 +118,14 @@ fn the_table_has_a_line_for_every_skill_and_the_users_own() {
 }
 
 #[test]
-fn states_ages_and_kept_files_are_shown() {
+fn states_ages_and_files_kept_or_deleted_are_shown() {
     let board = Board::new();
     board.skill("foo", &version("foo", 1));
     board.bundle_file("foo/references/a.md", "shipped");
+    board.bundle_file("foo/references/b.md", "shipped");
     board.sync().expect(0);
     board.user_file("foo/references/a.md", "the user's");
+    board.user_removes("foo/references/b.md");
     fs::write(
         board.agent().join("skill-state/usage.json"),
         r#"{"foo": {"state": "archived"}}"#,
@@ -141,10 +143,15 @@ fn states_ages_and_kept_files_are_shown() {
     );
     assert_eq!(of(&shown, "foo")["state"], "archived");
     assert_eq!(of(&shown, "foo")["kept_files"], json!(["references/a.md"]));
+    assert_eq!(
+        of(&shown, "foo")["deleted_files"],
+        json!(["references/b.md"])
+    );
     let text = board.run(&["status"]).stdout;
     for line in [
         "    lifecycle: archived",
         "    kept as they are: references/a.md",
+        "    deleted, and stay so: references/b.md",
         "Skills that the agent made are stale after 30 days without use, archived after 180.",
     ] {
         assert!(text.lines().any(|one| one == line), "{line} in\n{text}");

@@ -14,7 +14,8 @@ use super::{Context, Exit, sync};
 use crate::config::Settings;
 use crate::merge::llm::Llm;
 use crate::merge::{
-    Auto, Engine, Event, MergeOptions, MergeReport, NoModel, Stop, Wanted, merge_bundled_skills,
+    Asked, Auto, Engine, Event, MergeOptions, MergeReport, NoModel, Stop, Wanted,
+    merge_bundled_skills,
 };
 use crate::skill::ToolCatalog;
 use crate::sync::{SkillSyncOptions, skill_status};
@@ -65,6 +66,7 @@ pub(super) fn options(
         engine: engine(settings, tools.clone()),
         tools,
         max_attempts: settings.model.max_attempts,
+        asked: Asked::default(),
         minute: Duration::from_secs(60),
         on_applied: None,
     }

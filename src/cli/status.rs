@@ -111,12 +111,14 @@ fn table(output: &Output, skills: &[SkillStatus]) {
                 &format!("    lifecycle: {}", skill.state.as_str()),
             );
         }
-        if !skill.kept_files.is_empty() {
-            let files: Vec<&str> = skill.kept_files.iter().map(RelPath::as_str).collect();
-            output.print_line(
-                tone(skill),
-                &format!("    kept as they are: {}", files.join(", ")),
-            );
+        for (what, files) in [
+            ("kept as they are", &skill.kept_files),
+            ("deleted, and stay so", &skill.deleted_files),
+        ] {
+            let files: Vec<&str> = files.iter().map(RelPath::as_str).collect();
+            if !files.is_empty() {
+                output.print_line(tone(skill), &format!("    {what}: {}", files.join(", ")));
+            }
         }
         for (what, reason) in [
             ("", &skill.error),

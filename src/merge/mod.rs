@@ -19,4 +19,4 @@ pub use report::{MergeFailed, MergeReport};
 pub use run::{Wanted, merge_bundled_skills, merge_tree};
 pub use stop::Stop;
 pub use validate::{Invalid, validate};
-pub use worker::{Event, MergeOptions, Merger, OnApplied, RETRY_MINUTES};
+pub use worker::{Asked, Event, MergeOptions, Merger, OnApplied, RETRY_MINUTES};

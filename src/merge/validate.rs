@@ -1,7 +1,9 @@
 //! Whether a merged text may be applied (seed §12, contract §5 "Validation"); pure.
 
 use super::model::MergeInput;
-use crate::skill::{MAX_EDIT_BYTES, SkillDocument, SkillError, ToolCatalog, is_blank, shown};
+use crate::skill::{
+    MAX_EDIT_BYTES, SkillDocument, SkillError, ToolCatalog, is_blank, shown, turns_direction,
+};
 
 /// Why a merged text must not be applied. The messages read after "the merged text".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +90,8 @@ pub fn validate(
     if is_concatenation(document.body(), upstream.body(), local.body()) {
         return Err(Invalid::Concatenation);
     }
-    let is_control = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t') || is_bidi(*c);
+    let is_control =
+        |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t') || turns_direction(*c);
     let control = text
         .chars()
         .filter(is_control)
@@ -150,11 +153,6 @@ pub fn validate(
         }
     }
     Ok(())
-}
-
-/// Characters that change the direction of what follows: what is shown is then not what is there.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn is_marker(line: &str) -> bool {

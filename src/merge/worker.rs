@@ -2,8 +2,8 @@
 //! when a stop is wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -38,10 +38,24 @@ pub struct MergeOptions {
     pub tools: Option<ToolCatalog>,
     /// The most requests that may reach a server for one key between two starts.
     pub max_attempts: u32,
+    /// What was asked of servers since the start; options with the same one share `max_attempts`.
+    pub asked: Asked,
     /// How long a minute of waiting is: for tests.
     pub minute: Duration,
     /// Is told of each merge as soon as it is applied, so that the runtime reloads before its next run.
     pub on_applied: Option<OnApplied>,
+}
+
+/// Requests that have reached a server, by the key of their merge.
+#[derive(Debug, Clone, Default)]
+pub struct Asked(Arc<Mutex<BTreeMap<String, Arc<Requests>>>>);
+
+impl Asked {
+    fn of(&self, key: &str, most: u32) -> Arc<Requests> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = all.entry(key.to_owned());
+        Arc::clone(requests.or_insert_with(|| Arc::new(Requests::new(0, most))))
+    }
 }
 
 /// Takes a merge that was applied.
@@ -83,22 +97,16 @@ pub enum Event {
 pub struct Merger {
     options: MergeOptions,
     stop: Stop,
-    /// Requests that have reached a server since the start, by key.
-    requests: BTreeMap<String, Arc<Requests>>,
 }
 
 impl Merger {
     /// Nothing is done yet.
     #[must_use]
     pub fn new(options: MergeOptions, stop: Stop) -> Self {
-        Self {
-            options,
-            stop,
-            requests: BTreeMap::new(),
-        }
+        Self { options, stop }
     }
 
-    /// Goes on with other options; what was asked of servers stays counted.
+    /// Goes on with other options.
     pub fn replace(&mut self, options: MergeOptions) {
         self.options = options;
     }
@@ -246,8 +254,7 @@ impl Merger {
     /// The engine's answer, if it is valid; waits for it in another thread, so that a stop need not.
     fn ask(&mut self, input: MergeInput) -> Result<Answer, MergeFailure> {
         let most = self.options.max_attempts;
-        let requests = self.requests.entry(input.job.merge_key.clone());
-        let requests = Arc::clone(requests.or_insert_with(|| Arc::new(Requests::new(0, most))));
+        let requests = self.options.asked.of(&input.job.merge_key, most);
         let input = Arc::new(input);
         let (answers, answered) = channel();
         let (engine, asked, counted) = (

@@ -218,6 +218,7 @@ async fn open(
     if let Some(path) = listening.socket.as_ref().filter(|_| !has_socket) {
         match listen::own_socket(path, group.as_ref()).await {
             Ok((socket, own)) => {
+                log::info!("listening on {}", path.display());
                 own_socket = Some(own);
                 open.push(tokio::spawn(Arc::clone(doors).accept_unix(socket, group)));
             }
@@ -242,6 +243,11 @@ async fn open(
                     announce(&format!("http://{local}/#token={token}"));
                 } else {
                     log::info!("listening on http://{local}");
+                    if !local.ip().is_loopback() {
+                        log::warn!(
+                            "{local} is open to the network: whoever reaches it can list and read all skills"
+                        );
+                    }
                 }
                 open.push(tokio::spawn(Arc::clone(doors).accept_tcp(listener, door)));
             }

@@ -103,7 +103,13 @@ impl Server {
         }
         if setup.is_usable {
             self.live.replace(setup.tools);
-            *self.merge.write().unwrap_or_else(PoisonError::into_inner) = setup.merge;
+            let mut merge = self.merge.write().unwrap_or_else(PoisonError::into_inner);
+            let asked = merge.asked.clone();
+            *merge = MergeOptions {
+                asked,
+                ..setup.merge
+            };
+            drop(merge);
             log::info!("the settings were read again");
         } else {
             log::warn!("going on with the settings of before");

@@ -289,9 +289,9 @@ fn check_text(bytes: &[u8]) -> Result<&str, SkillError> {
 /// A text of several lines as one, as the catalogue needs it. YAML's `|` and escapes let line breaks, control characters
 /// and marks that turn the writing direction through, which would forge lines of a prompt.
 fn fold(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let breaks =
-        |c: char| c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns(c);
+    let breaks = |c: char| {
+        c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns_direction(c)
+    };
     let pieces = text
         .split(breaks)
         .map(str::trim)
@@ -312,3 +312,9 @@ fn distinct(entries: &[(String, &str)]) -> Vec<String> {
 #[cfg(test)]
 #[path = "document_tests.rs"]
 mod tests;
+
+/// Whether this character changes the direction of what follows: what is shown is then not what is there.
+#[must_use]
+pub fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

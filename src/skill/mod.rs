@@ -16,7 +16,7 @@ mod repair;
 pub mod tools;
 
 pub use device_type::{DeviceType, DeviceTypeError};
-pub use document::{SkillDocument, SkillError};
+pub use document::{SkillDocument, SkillError, turns_direction};
 pub use frontmatter::{FrontmatterError, Limit, Parts, Warning};
 pub use lint::{Finding, Severity, lint_document};
 pub use name::{NameError, SkillName};

@@ -95,6 +95,8 @@ pub struct SkillPlan {
     pub write_base: bool,
     /// Files that are the user's.
     pub kept_files: Vec<RelPath>,
+    /// Bundled files that the user has deleted, and that stay so.
+    pub deleted_files: Vec<RelPath>,
 }
 
 impl SkillPlan {
@@ -114,6 +116,7 @@ impl SkillPlan {
             actions: BTreeMap::new(),
             write_base: false,
             kept_files: Vec::new(),
+            deleted_files: Vec::new(),
         }
     }
 }
@@ -373,6 +376,10 @@ fn plan_files(observed: &Observed<'_>, plan: &mut SkillPlan, record: &mut Record
             }
         }
     }
+    let is_deleted =
+        |(path, file): &(&RelPath, &FileRecord)| file.deleted && bundled.contains_key(*path);
+    let deleted = files.iter().filter(is_deleted);
+    plan.deleted_files = deleted.map(|(path, _)| path.clone()).collect();
     // An absent `files` means that another program wrote the record; from here on it is ours.
     record.files = Some(files);
     let writes_files = plan.actions.keys().any(|path| *path != text_path());

@@ -60,6 +60,9 @@ pub struct SkillStatus {
     /// Its files other than SKILL.md that are the user's and that the next sync keeps, though the bundle has them too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept_files: Vec<RelPath>,
+    /// Bundled files that the user has deleted, and that stay so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deleted_files: Vec<RelPath>,
     /// Key of the merge that the next sync would name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_key: Option<String>,
@@ -217,6 +220,7 @@ fn status_of(
         origin_hash: shown.origin_hash,
         effective_hash: shown.effective(),
         kept_files: plan.kept_files.clone(),
+        deleted_files: plan.deleted_files.clone(),
         merge_key,
         merge: None,
         last_synced_at: shown.last_synced_at.clone(),
@@ -246,6 +250,7 @@ fn own(
         origin_hash: None,
         effective_hash: None,
         kept_files: Vec::new(),
+        deleted_files: Vec::new(),
         merge_key: None,
         merge: None,
         last_synced_at: None,

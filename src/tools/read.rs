@@ -3,7 +3,7 @@
 use super::resolve::{Resolved, find, read_text, scan};
 use super::session::Caller;
 use super::{SkillTools, ToolError, arguments};
-use crate::skill::{FILE_DIRECTORIES, SKILL_FILE, SkillDocument, is_junk, shown};
+use crate::skill::{FILE_DIRECTORIES, SKILL_FILE, SkillDocument, is_junk, shown, turns_direction};
 use crate::store::{Filesystem, Kind, RelPath};
 use crate::sync::open_to_look;
 use crate::usage::Counter;
@@ -83,9 +83,9 @@ pub(super) fn file_path(path: &str) -> Result<RelPath, ToolError> {
     if !FILE_DIRECTORIES.contains(&first) || parsed.components().count() < 2 {
         return Err(rule());
     }
-    if path.chars().any(char::is_control) {
+    if path.contains(is_misleading) {
         return Err(ToolError::new(format!(
-            "the file_path {:?} is not allowed: it has a control character",
+            "the file_path {:?} is not allowed: it has a control character, or one that turns the writing direction",
             shown(path, 80)
         )));
     }
@@ -102,6 +102,11 @@ pub(super) fn file_path(path: &str) -> Result<RelPath, ToolError> {
         )));
     }
     Ok(parsed)
+}
+
+/// Whether a path with this character is not what it looks like.
+fn is_misleading(c: char) -> bool {
+    c.is_control() || turns_direction(c)
 }
 
 /// What follows a SKILL.md: its files.
@@ -146,7 +151,7 @@ fn walk(filesystem: &dyn Filesystem, root: &RelPath, directory: &RelPath, files:
             .and_then(|name| directory.child(name).ok());
         // A name with a line break would forge a line of the answer.
         let is_shown = |child: &RelPath| {
-            !child.components().any(is_junk) && !child.to_string().contains(char::is_control)
+            !child.components().any(is_junk) && !child.to_string().contains(is_misleading)
         };
         let Some(child) = child.filter(is_shown) else {
             continue;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aiden_skills::merge::structural::Conflict;
 use aiden_skills::merge::{
-    Answer, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop, Wanted,
+    Answer, Asked, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop, Wanted,
     merge_tree,
 };
 use aiden_skills::skill::SkillName;
@@ -165,6 +165,7 @@ fn merge(filesystem: &dyn Filesystem, firmwares: &Firmwares) -> Result<bool, Str
         engine: Arc::new(Both),
         tools: None,
         max_attempts: 5,
+        asked: Asked::default(),
         minute: Duration::ZERO,
         on_applied: None,
     };

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aiden_skills::merge::structural::Conflict;
 use aiden_skills::merge::{
-    Answer, Engine, Event, MergeError, MergeInput, MergeOptions, Merger, Requests, SkillMergeModel,
-    Stop, Wanted, merge_bundled_skills,
+    Answer, Asked, Engine, Event, MergeError, MergeInput, MergeOptions, Merger, Requests,
+    SkillMergeModel, Stop, Wanted, merge_bundled_skills,
 };
 use aiden_skills::store::{LinuxFilesystem, UnsafeFilesystems};
 use aiden_skills::sync::{Bundle, SkillSyncOptions};
@@ -53,6 +53,7 @@ fn options(board: &Board, engine: Engine) -> MergeOptions {
         engine,
         tools: None,
         max_attempts: 5,
+        asked: Asked::default(),
         minute: Duration::from_millis(1),
         on_applied: None,
     }
@@ -257,6 +258,9 @@ fn a_server_gets_so_many_requests_for_one_key_and_no_more() {
             }),
         )
     };
+    run_with_retries(&board, options.clone(), &Stop::default());
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+    // Nor where another merge of the same program wishes it.
     run_with_retries(&board, options, &Stop::default());
     assert_eq!(asked.load(Ordering::Relaxed), 3);
     assert_eq!(board.record("foo")["merge_attempts"], 3);

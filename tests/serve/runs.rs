@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aiden_skills::live::LiveLibrary;
 use aiden_skills::merge::{
-    Answer as Merged, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop,
+    Answer as Merged, Asked, MergeError, MergeInput, MergeOptions, Requests, SkillMergeModel, Stop,
     Wanted, merge_bundled_skills,
 };
 use aiden_skills::sync::SkillSyncOptions;
@@ -56,6 +56,7 @@ fn a_merge_that_lands_while_a_run_is_in_progress_is_for_the_next_run() {
         engine: Arc::clone(&held) as _,
         tools: None,
         max_attempts: 1,
+        asked: Asked::default(),
         minute: Duration::from_secs(60),
         on_applied: None,
     };

@@ -1,5 +1,7 @@
 //! Ageing and waking, with the clock of this machine.
 
+use std::fs;
+
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
@@ -133,7 +135,14 @@ fn doctor_names_what_is_read_and_not_used_and_what_changes_all_the_time() {
         json!({"a": {"view_count": 50, "use_count": 1}, "b": {"modify_count": 40}}),
     );
     let said = board.run(&["doctor"]).expect(3).stdout;
+    fs::write(
+        board.agent().join("agent.toml"),
+        "[skills]\nstale_days = 30\narchive_days = 20\n",
+    )
+    .unwrap();
+    let said = said + &board.run(&["doctor"]).expect(3).stdout;
     for line in [
+        "agent.toml: archive_days (20) is less than stale_days (30)",
         "a: it was read 50 times, but used only 1 times\n",
         "b: it was changed 40 times\n",
     ] {
