@@ -64,7 +64,7 @@ class Board(unittest.TestCase):
             log.close()
 
         self.addCleanup(stop)
-        return self.said("listening on ")
+        return "http://" + self.said("listening on http://")
 
     def said(self, before):
         """What follows `before` in what the daemon says, sooner or later."""
