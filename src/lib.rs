@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod doctor;
+pub mod evolve;
 pub mod library;
 pub mod live;
 pub mod mcp;

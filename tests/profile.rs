@@ -9,6 +9,7 @@
 
 mod common;
 
+use std::fs;
 use std::sync::Arc;
 
 use aiden_skills::merge::{
@@ -150,11 +151,32 @@ fn a_run_begins_again_once_the_library_can_be_listed() {
 fn schemas_are_the_same_tools_in_every_form() {
     let board = Board::new();
     let of = |format: &str| board.run(&["tools", "--format", format]).expect(0).json();
+    let names = |tools: &Value| -> Vec<String> {
+        let tools = tools.as_array().unwrap().iter();
+        let names = tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned());
+        names.collect()
+    };
+    let skills = [
+        "skill_list",
+        "skill_read",
+        "skill_manage",
+        "skill_mark_used",
+    ];
+    assert_eq!(names(&of("openai")), skills);
+    fs::write(
+        board.agent().join("agent.toml"),
+        "[skills.evolution]\nenabled = true\n",
+    )
+    .unwrap();
+    assert_eq!(
+        names(&of("openai")),
+        [&skills[..], &["skill_guide", "skill_learn"]].concat()
+    );
     let openai = of("openai");
     let anthropic = of("anthropic");
     let mcp = of("mcp");
     assert_eq!(openai, board.run(&["tools"]).expect(0).json());
-    assert_eq!(mcp, schemas(Format::Mcp));
+    assert_eq!(mcp, schemas(Tool::ALL.into_iter(), Format::Mcp));
     for (at, tool) in Tool::ALL.into_iter().enumerate() {
         let schema = tool.parameters();
         assert_eq!(openai[at]["function"]["name"], tool.name());

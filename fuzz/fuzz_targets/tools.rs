@@ -120,6 +120,7 @@ fuzz_target!(|bytes: &[u8]| {
         device: None,
         catalog: None,
         counting: Counting::AtOnce,
+        evolution: None,
     };
     let answer = tools.call(tool, &input, &mut Caller::CommandLine);
     match &answer {

@@ -1,5 +1,6 @@
 //! `aiden-skills mcp`.
 
+use super::evolve::evolution;
 use super::{Context, Exit};
 use crate::mcp::serve_standard_streams;
 use crate::tools::{Counting, SkillTools};
@@ -21,6 +22,7 @@ pub(super) fn run(context: &Context) -> Exit {
         device: context.settings.device_type,
         catalog,
         counting: Counting::AtOnce,
+        evolution: evolution(&context.settings, true),
     };
     match serve_standard_streams(tools) {
         Ok(()) => Exit::Done,

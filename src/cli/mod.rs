@@ -4,6 +4,7 @@ mod args;
 mod diagnostics;
 mod diff;
 mod doctor;
+mod evolve;
 mod exit;
 mod lint;
 mod mcp;
@@ -144,6 +145,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Profile(args) => profile::run(&context, &args),
         Command::Serve(args) => serve::run(&context, &args),
         Command::Mcp => mcp::run(&context),
+        Command::Evolve(args) => evolve::run(&context, &args),
         Command::Lint(args) => lint::run(&context, &args),
         Command::Doctor => doctor::run(&context),
     }

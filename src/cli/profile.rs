@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::args::ProfileArgs;
 use super::{Context, Exit};
+use crate::evolve::guidance;
 use crate::profile::{Snapshot, Wanted};
 
 pub(super) fn run(context: &Context, args: &ProfileArgs) -> Exit {
@@ -19,7 +20,10 @@ pub(super) fn run(context: &Context, args: &ProfileArgs) -> Exit {
         task: args.task.clone(),
         language: args.lang,
     };
-    let profile = snapshot.profile(&wanted);
+    let mut profile = snapshot.profile(&wanted);
+    if let Some(task) = &wanted.task {
+        profile.add_guidance(&guidance(&context.options, &wanted.active, task));
+    }
     for name in &profile.missing {
         log::warn!("there is no skill {name:?} for this device: it is not among the active ones");
     }

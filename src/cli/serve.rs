@@ -1,6 +1,7 @@
 //! `aiden-skills serve`.
 
 use super::args::ServeArgs;
+use super::evolve::evolution;
 use super::output::Tone;
 use super::{Context, Exit, Flags, merge};
 use crate::serve::{Listening, Setup, serve};
@@ -63,6 +64,7 @@ fn setup(flags: &Flags) -> Setup {
             device: settings.device_type,
             catalog,
             counting: Counting::AtOnce,
+            evolution: evolution(&settings, true),
         },
         problems,
     }

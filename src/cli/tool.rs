@@ -5,7 +5,9 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::args::{ToolArgs, ToolFormat, ToolsArgs};
+use super::evolve::evolution;
 use super::{Context, Exit};
+use crate::skill::ToolCatalog;
 use crate::tools::{Caller, Counting, Format, SkillTools, Tool, ToolError, schemas};
 
 /// Larger than any input that the tools take.
@@ -17,7 +19,9 @@ pub(super) fn schemas_of(context: &Context, args: &ToolsArgs) -> Exit {
         ToolFormat::Anthropic => Format::Anthropic,
         ToolFormat::Mcp => Format::Mcp,
     };
-    context.output.answer(&schemas(format));
+    // A tools file with a fault does not matter here.
+    let tools = tools(context, None);
+    context.output.answer(&schemas(tools.all(), format));
     Exit::Done
 }
 
@@ -26,13 +30,7 @@ pub(super) fn call(context: &Context, args: &ToolArgs) -> Exit {
         let tool: Tool = args.name.parse()?;
         let input = input(args.input.as_deref())?;
         let catalog = context.settings.tools().map_err(ToolError::new)?;
-        let tools = SkillTools {
-            options: context.options.clone(),
-            device: context.settings.device_type,
-            catalog,
-            counting: Counting::AtOnce,
-        };
-        tools.call(tool, &input, &mut Caller::CommandLine)
+        tools(context, catalog).call(tool, &input, &mut Caller::CommandLine)
     };
     match called() {
         Ok(answer) => {
@@ -50,6 +48,16 @@ pub(super) fn call(context: &Context, args: &ToolArgs) -> Exit {
                 .document(&json!({"tool": args.name, "output": e.to_string(), "is_error": true}));
             Exit::Nothing
         }
+    }
+}
+
+fn tools(context: &Context, catalog: Option<ToolCatalog>) -> SkillTools {
+    SkillTools {
+        options: context.options.clone(),
+        device: context.settings.device_type,
+        catalog,
+        counting: Counting::AtOnce,
+        evolution: evolution(&context.settings, false),
     }
 }
 

@@ -65,6 +65,15 @@ impl AgentToml {
         found.map(|(number, _)| number)
     }
 
+    /// A truth value at a path of keys.
+    pub fn flag(&mut self, keys: &[&str]) -> Option<bool> {
+        let found = self.value(keys, "true or false", |value| match value {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => None,
+        });
+        found.map(|(flag, _)| flag)
+    }
+
     /// Whether there is anything at a path of keys.
     pub fn has(&self, keys: &[&str]) -> bool {
         let Ok(parsed) = DeTable::parse(&self.text) else {

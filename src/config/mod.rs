@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::agent_toml::AgentToml;
 pub use self::model::ModelChoice;
+use crate::evolve::{EngineChoice, Markers};
 use crate::skill::{DeviceType, ToolCatalog};
 use crate::store::{Bounded, read_followed};
 use crate::sync::EngineSetting;
@@ -34,6 +35,17 @@ pub struct Overrides {
     pub engine: Option<EngineSetting>,
 }
 
+/// How skills evolve, `[skills.evolution]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EvolutionSettings {
+    /// Whether the agent has the tools for it.
+    pub is_enabled: bool,
+    /// Which words of a user direct.
+    pub markers: Markers,
+    /// Whether a model is asked.
+    pub engine: EngineChoice,
+}
+
 /// What the program goes by.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -51,6 +63,8 @@ pub struct Settings {
     pub model: ModelChoice,
     /// When skills age that an agent made.
     pub ages: Ages,
+    /// How skills evolve.
+    pub evolution: EvolutionSettings,
     /// Problems with a single value, which counts as unset.
     pub warnings: Vec<String>,
     /// Why `agent.toml` was not used, or not all of it.
@@ -73,6 +87,9 @@ impl Settings {
         let device_in_file = file.text(&["device", "device_type"]);
         let engine_in_file = file.text(&["skills", "merge", "engine"]);
         let tools_in_file = file.text(&["skills", "tools_file"]);
+        let markers_in_file = file.text(&["skills", "evolution", "markers"]);
+        let advisor_in_file = file.text(&["skills", "evolution", "engine"]);
+        let evolves = file.flag(&["skills", "evolution", "enabled"]);
         let model = ModelChoice::read(&mut file);
         let mut days = |key: &str, default: u32| file.number(&["skills", key]).unwrap_or(default);
         let default = Ages::default();
@@ -93,6 +110,11 @@ impl Settings {
             let found = word(&environment, "AIDEN_MERGE_ENGINE").or(engine_in_file);
             parse_word(found, &mut warnings)
         });
+        let evolution = EvolutionSettings {
+            is_enabled: evolves.unwrap_or(false),
+            markers: parse_word(markers_in_file, &mut warnings).unwrap_or_default(),
+            engine: parse_word(advisor_in_file, &mut warnings).unwrap_or_default(),
+        };
         let tools_file = flags
             .tools_file
             .or_else(|| environment("AIDEN_TOOLS_FILE").map(PathBuf::from))
@@ -106,6 +128,7 @@ impl Settings {
             engine: engine.unwrap_or_default(),
             model,
             ages,
+            evolution,
             warnings,
             broken: file.broken,
         }

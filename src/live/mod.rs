@@ -62,6 +62,10 @@ impl LiveLibrary {
 
     /// Goes on with other settings.
     pub fn replace(&self, tools: SkillTools) {
+        // They are the old one's.
+        if let Err(e) = self.write_counts(None) {
+            log::warn!("counts are kept for the next time: {e}");
+        }
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         self.runtime.replace(tools.options.clone(), tools.device);
         *current = gathering(tools, &self.gathered);
@@ -109,7 +113,8 @@ impl LiveLibrary {
     }
 
     fn note_counts(&self) {
-        if !self.gathered.is_empty() {
+        let evolution = self.tools().evolution.clone();
+        if !self.gathered.is_empty() || evolution.is_some_and(|evolution| evolution.has_counts()) {
             self.counted.notify_one();
         }
     }
@@ -196,11 +201,19 @@ impl LiveLibrary {
     /// As of a change.
     pub fn write_counts(&self, lock_timeout: Option<Duration>) -> Result<(), ToolError> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.tools();
+        let mut options = tools.options.clone();
+        options.lock_timeout = lock_timeout.unwrap_or(options.lock_timeout);
+        if let Some(evolution) = &tools.evolution {
+            let tools = SkillTools {
+                options: options.clone(),
+                ..SkillTools::clone(&tools)
+            };
+            evolution.write_counts(&tools)?;
+        }
         if self.gathered.is_empty() {
             return Ok(());
         }
-        let mut options = self.tools().options.clone();
-        options.lock_timeout = lock_timeout.unwrap_or(options.lock_timeout);
         let filesystem = open_to_write(&options)?;
         let locked = LockedLibrary::lock(&filesystem, &options)?;
         let library = library::scan(&filesystem).map_err(|e| ToolError::new(e.to_string()))?;

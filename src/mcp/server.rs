@@ -77,7 +77,7 @@ impl ServerHandler for SkillServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = schemas(Format::Mcp)["tools"].take();
+        let tools = schemas(self.live.tools().all(), Format::Mcp)["tools"].take();
         let tools = serde_json::from_value(tools);
         tools
             .map(ListToolsResult::with_all_items)

@@ -35,6 +35,16 @@ pub struct Profile {
     pub missing: Vec<String>,
 }
 
+impl Profile {
+    /// Puts what was learned of the active skills behind all else, for it changes most.
+    pub fn add_guidance(&mut self, guidance: &str) {
+        if !guidance.is_empty() {
+            self.text.push_str("\n## Guidance from experience\n");
+            self.text.push_str(guidance);
+        }
+    }
+}
+
 /// Renders the sections for these skills; of several of one name the first counts.
 #[must_use]
 pub fn render(

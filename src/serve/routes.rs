@@ -79,9 +79,9 @@ pub(super) fn answer(server: &Server, request: &Request, asking: &Asking<'_>) ->
     match path[..] {
         ["healthz"] => get(&health),
         ["metrics"] => get(&|| metrics(server)),
-        ["api", "tools"] => get(&|| tools::all(request.door)),
+        ["api", "tools"] => get(&|| tools::all(server, request.door)),
         ["api", "tools", name] => post(&|| tools::call(server, request, asking, name)),
-        ["api", "tool-skills"] => get(&|| tools::bundle(request)),
+        ["api", "tool-skills"] => get(&|| tools::bundle(server, request)),
         ["api", "profile"] => get(&|| skills::profile(server, request)),
         ["api", "skills"] => get(&|| skills::status(server)),
         ["api", "skills", "reload"] => post(&|| {

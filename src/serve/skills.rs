@@ -11,6 +11,7 @@ use super::background;
 use super::message::{Reply, Request};
 use super::routes::Asking;
 use super::server::Server;
+use crate::evolve::guidance;
 use crate::merge::{Preview, Wanted, merge_bundled_skills, preview_merge, status_with_merges};
 use crate::profile::{self, Language};
 use crate::store::{Hash, LockError};
@@ -44,7 +45,11 @@ pub(super) fn profile(server: &Server, request: &Request) -> Reply {
         Ok(run) => run,
         Err(e) => return failed(&e),
     };
-    let profile = run.profile(&wanted);
+    let mut profile = run.profile(&wanted);
+    if let Some(task) = &wanted.task {
+        let options = &server.live.tools().options;
+        profile.add_guidance(&guidance(options, &wanted.active, task));
+    }
     let tag = format!(
         "\"{}-{}\"",
         run.generation,

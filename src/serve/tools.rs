@@ -24,10 +24,9 @@ fn is_shown(tool: Tool, door: Door) -> bool {
     door != Door::Tcp || matches!(tool, Tool::List | Tool::Read)
 }
 
-fn shown(door: Door) -> impl Iterator<Item = Tool> {
-    Tool::ALL
-        .into_iter()
-        .filter(move |tool| is_shown(*tool, door))
+fn shown(server: &Server, door: Door) -> impl Iterator<Item = Tool> {
+    let all = server.live.tools().all();
+    all.filter(move |tool| is_shown(*tool, door))
 }
 
 fn example(tool: Tool) -> Value {
@@ -39,12 +38,17 @@ fn example(tool: Tool) -> Value {
             "reason": "the page is slow"
         }),
         Tool::MarkUsed => json!({"name": "app-login"}),
+        Tool::Guide => json!({"skill": "app-login", "task": "log in to the shop"}),
+        Tool::Learn => json!({
+            "skill": "app-login", "task": "log in to the shop",
+            "feedback": "This worked! Waiting for the captcha first makes it reliable.", "result": {"status": "success"}
+        }),
     }
 }
 
 /// `GET /api/tools`
-pub(super) fn all(door: Door) -> Reply {
-    let tools = shown(door).map(|tool| {
+pub(super) fn all(server: &Server, door: Door) -> Reply {
+    let tools = shown(server, door).map(|tool| {
         json!({
             "name": tool.name(),
             "category": "skills",
@@ -73,7 +77,7 @@ struct Called<'c> {
 /// `POST /api/tools/<name>`: an error of the tool is an answer, too.
 pub(super) fn call(server: &Server, request: &Request, asking: &Asking<'_>, name: &str) -> Reply {
     let tool = match name.parse::<Tool>() {
-        Ok(tool) if is_shown(tool, request.door) => tool,
+        Ok(tool) if shown(server, request.door).any(|there| there == tool) => tool,
         _ => return not_found(request.door),
     };
     let (input, raw_input) = match input(request) {
@@ -123,8 +127,8 @@ fn input(request: &Request) -> Result<(Value, String), Reply> {
 }
 
 /// `GET /api/tool-skills`
-pub(super) fn bundle(request: &Request) -> Reply {
-    let names: Vec<&str> = shown(request.door).map(Tool::name).collect();
+pub(super) fn bundle(server: &Server, request: &Request) -> Reply {
+    let names: Vec<&str> = shown(server, request.door).map(Tool::name).collect();
     let markdown = markdown(request);
     Reply::json(&json!({"skills": [{
         "name": BUNDLE_NAME, "description": BUNDLE_DESCRIPTION, "tool_names": names, "markdown": markdown

@@ -49,47 +49,17 @@ impl<'fs> WriteLock<'fs> {
     /// [`LockError::Busy`] after `timeout`; the kernel's errors with their path.
     pub fn acquire(filesystem: &'fs dyn Filesystem, timeout: Duration) -> Result<Self, LockError> {
         let owner = library_owner(filesystem)?;
-        let path = layout::lock();
-        let started = Instant::now();
         let mut made_state = false;
-        loop {
-            match filesystem.try_lock(&path) {
-                Ok(Some(held)) => {
-                    return Ok(Self {
-                        filesystem,
-                        owner,
-                        made_state,
-                        _held: held,
-                    });
-                }
-                Ok(None) => {}
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    made_state |= ensure_dir(filesystem, &layout::state(), owner)?;
-                    let attributes = Attributes {
-                        owner,
-                        mode: LOCK_MODE,
-                    };
-                    match filesystem.create(&path, attributes) {
-                        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                            return Err(StoreError::new(filesystem, "create", &path, e).into());
-                        }
-                        _ => continue,
-                    }
-                }
-                Err(e) => return Err(StoreError::new(filesystem, "lock", &path, e).into()),
-            }
-            if started.elapsed() >= timeout {
-                return Err(LockError::Busy {
-                    path: filesystem
-                        .location()
-                        .join(path.as_str())
-                        .display()
-                        .to_string(),
-                    seconds: timeout.as_secs_f64(),
-                });
-            }
-            sleep(RETRY.min(timeout));
-        }
+        let held = take(filesystem, &layout::lock(), owner, timeout, &mut || {
+            made_state |= ensure_dir(filesystem, &layout::state(), owner)?;
+            Ok(())
+        })?;
+        Ok(Self {
+            filesystem,
+            owner,
+            made_state,
+            _held: held,
+        })
     }
 
     /// The config dir.
@@ -198,6 +168,66 @@ impl<'fs> WriteLock<'fs> {
     }
 }
 
+/// Takes the lock on a file, trying for `timeout`; the file, and before it what `prepare` makes, is made where it is missing.
+pub(super) fn take(
+    filesystem: &dyn Filesystem,
+    path: &RelPath,
+    owner: Owner,
+    timeout: Duration,
+    prepare: &mut dyn FnMut() -> Result<(), StoreError>,
+) -> Result<Box<dyn HeldLock>, LockError> {
+    let started = Instant::now();
+    loop {
+        match filesystem.try_lock(path) {
+            Ok(Some(held)) => return Ok(held),
+            Ok(None) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                prepare()?;
+                let attributes = Attributes {
+                    owner,
+                    mode: LOCK_MODE,
+                };
+                match filesystem.create(path, attributes) {
+                    Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(StoreError::new(filesystem, "create", path, e).into());
+                    }
+                    _ => continue,
+                }
+            }
+            Err(e) => return Err(StoreError::new(filesystem, "lock", path, e).into()),
+        }
+        if started.elapsed() >= timeout {
+            return Err(LockError::Busy {
+                path: filesystem
+                    .location()
+                    .join(path.as_str())
+                    .display()
+                    .to_string(),
+                seconds: timeout.as_secs_f64(),
+            });
+        }
+        sleep(RETRY.min(timeout));
+    }
+}
+
+/// Makes a directory and those above it, where they are missing, for whom the library belongs to; their names are on flash when
+/// this returns.
+///
+/// # Errors
+/// The kernel's.
+pub fn make_directories(filesystem: &dyn Filesystem, path: &RelPath) -> Result<(), StoreError> {
+    let owner = library_owner(filesystem)?;
+    for directory in path.ancestors_from_top().chain([path.clone()]) {
+        if ensure_dir(filesystem, &directory, owner)? {
+            let parent = directory.parent();
+            filesystem
+                .sync_dir(&parent)
+                .during(filesystem, "flush", &parent)?;
+        }
+    }
+    Ok(())
+}
+
 fn library_owner(filesystem: &dyn Filesystem) -> Result<Owner, StoreError> {
     let of = |path: &RelPath| filesystem.metadata(path);
     match of(&layout::library()) {
@@ -208,7 +238,7 @@ fn library_owner(filesystem: &dyn Filesystem) -> Result<Owner, StoreError> {
     }
 }
 
-fn ensure_dir(
+pub(super) fn ensure_dir(
     filesystem: &dyn Filesystem,
     path: &RelPath,
     owner: Owner,

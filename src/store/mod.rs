@@ -5,6 +5,7 @@
 //! The order of a [`Batch`] is the program's promise about power cuts; see there.
 
 mod batch;
+mod documents;
 mod error;
 mod filesystem;
 mod hash;
@@ -19,6 +20,7 @@ mod stage;
 pub mod state_file;
 
 pub use batch::{Batch, Committed, Content, Expected, Flush, Journal, WasPlaced, replacing};
+pub use documents::{Document, Documents, OWN_PREFIX};
 pub use error::{Context, StoreError, absent_as_none, advice, is_link};
 pub use filesystem::{
     Attributes, DirEntry, Filesystem, HeldLock, Kind, Metadata, NewFile, OpenFile, Owner,
@@ -28,7 +30,7 @@ pub use linux::{
     LinuxFilesystem, Resolve, Space, UnsafeFilesystem, UnsafeFilesystems, all_flushes,
     read_followed,
 };
-pub use lock::{LockError, WriteLock};
+pub use lock::{LockError, WriteLock, make_directories};
 pub use missing::MissingDirectory;
 pub use path::{PathError, RelPath};
 pub use read::{Bounded, FileHasher, FileState, Measured, read_bounded};

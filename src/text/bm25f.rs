@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::tokens::each_token;
+
 /// How fast more of the same word counts less.
 const K1: f64 = 1.2;
 
@@ -30,38 +32,68 @@ impl Index {
     /// Takes documents whose fields come in the order of `fields`; a field that is missing is empty.
     #[must_use]
     pub fn new(fields: &[Field], documents: impl IntoIterator<Item = Vec<Vec<String>>>) -> Self {
-        let mut index = Self {
-            fields: fields.to_vec(),
-            documents: Vec::new(),
-            spread: BTreeMap::new(),
-            lengths: vec![0.0; fields.len()],
-        };
-        for document in documents {
-            let mut all = BTreeSet::new();
+        let documents = documents.into_iter().map(|document| {
             let counted = document.into_iter().take(fields.len()).map(|tokens| {
                 let len = tokens.len();
                 let mut counts = BTreeMap::new();
                 for token in tokens {
-                    all.insert(token.clone());
                     *counts.entry(token).or_insert(0) += 1;
                 }
                 (counts, len)
             });
-            let counted = counted.collect();
-            for token in all {
-                *index.spread.entry(token).or_insert(0) += 1;
-            }
-            index.documents.push(counted);
-        }
-        let count = index.documents.len().max(1) as f64;
-        for (at, mean) in index.lengths.iter_mut().enumerate() {
-            let all = index
-                .documents
+            counted.collect()
+        });
+        Self::of_counts(fields, documents.collect())
+    }
+
+    /// As [`Index::new`], of texts, and for one query only: it keeps what the query asks for. Each field is of several texts.
+    #[must_use]
+    pub fn for_query<'t>(
+        fields: &[Field],
+        query: &BTreeSet<String>,
+        documents: impl IntoIterator<Item = Vec<Vec<&'t str>>>,
+    ) -> Self {
+        let documents = documents.into_iter().map(|document| {
+            let counted = document.into_iter().take(fields.len()).map(|texts| {
+                let mut len = 0;
+                let mut counts = BTreeMap::new();
+                for text in texts {
+                    each_token(text, &mut |token| {
+                        len += 1;
+                        if query.contains(token) {
+                            *counts.entry(token.to_owned()).or_insert(0) += 1;
+                        }
+                    });
+                }
+                (counts, len)
+            });
+            counted.collect()
+        });
+        Self::of_counts(fields, documents.collect())
+    }
+
+    fn of_counts(fields: &[Field], documents: Vec<Vec<(BTreeMap<String, u32>, usize)>>) -> Self {
+        let mut spread = BTreeMap::new();
+        for document in &documents {
+            let all: BTreeSet<&String> = document
                 .iter()
-                .filter_map(|document| document.get(at));
-            *mean = all.map(|(_, len)| *len as f64).sum::<f64>() / count;
+                .flat_map(|(counts, _)| counts.keys())
+                .collect();
+            for token in all {
+                *spread.entry(token.clone()).or_insert(0) += 1;
+            }
         }
-        index
+        let count = documents.len().max(1) as f64;
+        let mean = |at: usize| {
+            let all = documents.iter().filter_map(|document| document.get(at));
+            all.map(|(_, len)| *len as f64).sum::<f64>() / count
+        };
+        Self {
+            fields: fields.to_vec(),
+            spread,
+            lengths: (0..fields.len()).map(mean).collect(),
+            documents,
+        }
     }
 
     /// How much it says that a document has this token.
@@ -153,6 +185,24 @@ mod tests {
         let long = "wifi ".repeat(3) + &"other words of all kinds ".repeat(50);
         let index = index(&[("A", "wifi wifi wifi"), ("B", &long)]);
         assert!(index.score(0, &query("wifi")) > index.score(1, &query("wifi")));
+    }
+
+    #[test]
+    fn an_index_for_one_query_scores_as_the_whole_one() {
+        let texts = [
+            ("Pay a bill", "Open the app, then pay."),
+            ("Open a door", "Open it."),
+        ];
+        let query = query("open the bill");
+        let whole = index(&texts);
+        let documents = texts
+            .iter()
+            .map(|(title, body)| vec![vec![*title], vec![*body]]);
+        let focused = Index::for_query(&FIELDS, &query, documents);
+        for at in 0..texts.len() {
+            assert_eq!(focused.score(at, &query), whole.score(at, &query));
+            assert_eq!(focused.coverage(at, &query), whole.coverage(at, &query));
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A light stemmer for English: it makes words of one family meet, and leaves alone what it is not sure of.
 
+use std::borrow::Cow;
+
 /// Endings, longest first, with what stands for them and the least letters that must be left.
 const ENDINGS: [(&str, &str, usize); 15] = [
     ("ications", "ic", 3),
@@ -32,24 +34,28 @@ const IRREGULAR: [(&str, &str); 8] = [
 ];
 
 /// The stem of a word in lower case.
-pub(super) fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(other, _)| *other == word) {
-        return (*stem).to_owned();
+        return Cow::Borrowed(stem);
     }
     if !word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return word.to_owned();
+        return Cow::Borrowed(word);
     }
     for (ending, instead, least) in ENDINGS {
         if let Some(kept) = word.strip_suffix(ending)
             && kept.len() >= least
         {
-            return without_end(&format!("{}{instead}", undoubled(kept, instead)));
+            let kept = undoubled(kept, instead);
+            if instead.is_empty() {
+                return Cow::Borrowed(without_end(kept));
+            }
+            return Cow::Owned(without_end(&format!("{kept}{instead}")).to_owned());
         }
     }
     let plural = word
         .strip_suffix('s')
         .filter(|kept| kept.len() >= 3 && !kept.ends_with(['s', 'u', 'i']));
-    without_end(plural.unwrap_or(word))
+    Cow::Borrowed(without_end(plural.unwrap_or(word)))
 }
 
 /// `tapp` of `tapping` is `tap`.
@@ -66,13 +72,15 @@ fn undoubled<'w>(kept: &'w str, instead: &str) -> &'w str {
 }
 
 /// A silent `e` is there in one form of a word and not in the other.
-fn without_end(word: &str) -> String {
+fn without_end(word: &str) -> &str {
     let kept = word.strip_suffix('e').filter(|kept| kept.len() >= 3);
-    kept.unwrap_or(word).to_owned()
+    kept.unwrap_or(word)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::stem;
 
     #[test]
@@ -88,7 +96,7 @@ mod tests {
             &["device", "devices"],
             &["process", "processes", "processed", "processing"],
         ] {
-            let stems: Vec<String> = family.iter().map(|word| stem(word)).collect();
+            let stems: Vec<Cow<'_, str>> = family.iter().map(|word| stem(word)).collect();
             assert!(
                 stems.iter().all(|one| *one == stems[0]),
                 "{family:?}: {stems:?}"

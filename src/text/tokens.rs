@@ -18,11 +18,18 @@ const STOP_IDEOGRAPHS: &str = "的了和是在有我你请把与及或等个这�
 #[must_use]
 pub fn normalised(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    for c in text.chars().flat_map(char::to_lowercase).map(narrow) {
+    let mut push = |c: char| {
         if !c.is_whitespace() {
             folded.push(c);
         } else if !folded.ends_with(' ') && !folded.is_empty() {
             folded.push(' ');
+        }
+    };
+    for c in text.chars() {
+        if c.is_ascii() {
+            push(c.to_ascii_lowercase());
+        } else {
+            c.to_lowercase().map(narrow).for_each(&mut push);
         }
     }
     folded.truncate(folded.trim_end().len());
@@ -44,7 +51,7 @@ fn narrow(c: char) -> char {
 }
 
 /// Whether a script writes no blanks between words.
-fn is_ideograph(c: char) -> bool {
+pub fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' | '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
 }
 
@@ -55,8 +62,14 @@ const MOST_JOINED_BYTES: usize = 8;
 /// words also as one; of a run of ideographs its pairs, and its single ones without the common ones.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<String> {
-    let text = normalised(text);
     let mut tokens = Vec::new();
+    each_token(text, &mut |token| tokens.push(token.to_owned()));
+    tokens
+}
+
+/// Hands out the tokens of a text as [`tokens`] has them, without keeping any.
+pub fn each_token(text: &str, take: &mut dyn FnMut(&str)) {
+    let text = normalised(text);
     let mut rest = text.as_str();
     // The word before a hyphen that has just been passed.
     let mut before: Option<&str> = None;
@@ -77,30 +90,32 @@ pub fn tokens(text: &str) -> Vec<String> {
         let (run, after) = rest.split_at(end);
         rest = after;
         if is_ideograph(first) {
-            take_ideographs(run, &mut tokens);
+            take_ideographs(run, take);
             continue;
         }
         if !STOP_WORDS.contains(&run) {
-            tokens.push(stem(run));
+            take(&stem(run));
         }
         if let Some(before) = before.filter(|word| word.len() + run.len() <= MOST_JOINED_BYTES) {
-            tokens.push(stem(&format!("{before}{run}")));
+            take(&stem(&format!("{before}{run}")));
         }
         let hyphen = rest.strip_prefix(['-', '\u{2010}', '\u{2011}']);
         before = hyphen.map(|_| run);
         rest = hyphen.unwrap_or(rest);
     }
-    tokens
 }
 
-fn take_ideographs(run: &str, tokens: &mut Vec<String>) {
-    let characters: Vec<char> = run.chars().collect();
-    for (at, c) in characters.iter().enumerate() {
-        if !STOP_IDEOGRAPHS.contains(*c) {
-            tokens.push(c.to_string());
+fn take_ideographs(run: &str, take: &mut dyn FnMut(&str)) {
+    let mut starts = run.char_indices().map(|(at, _)| at).peekable();
+    while let Some(at) = starts.next() {
+        let end = starts.peek().copied().unwrap_or(run.len());
+        let one = &run[at..end];
+        if !STOP_IDEOGRAPHS.contains(one) {
+            take(one);
         }
-        if let Some(next) = characters.get(at + 1) {
-            tokens.push([*c, *next].iter().collect());
+        if end < run.len() {
+            let next = run[end..].chars().next().map_or(0, char::len_utf8);
+            take(&run[at..end + next]);
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Manage {
 }
 
 /// Reads the input of a tool.
-pub(super) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, ToolError> {
+pub(crate) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, ToolError> {
     if !input.is_object() {
         let message = format!(
             "the input of {} must be a JSON object, such as {{\"name\": \"…\"}}",
@@ -77,6 +77,7 @@ fn wrong_field<T: DeserializeOwned>(tool: Tool, input: &Value) -> Option<String>
         "string" => "a text in quotes",
         "integer" => "a whole number without quotes, such as 3",
         "boolean" => "true or false without quotes",
+        "object" => "an object in braces",
         other => other,
     };
     let value = shown(&value.to_string(), 40);

@@ -14,8 +14,11 @@ mod schema;
 mod session;
 mod text;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+pub(crate) use self::arguments::read as read_arguments;
 pub use self::counting::Counting;
 pub use self::ranking::{Catalogue, Ranked, rank};
 pub use self::resources::{ResourceContent, SkillResource};
@@ -35,11 +38,28 @@ pub enum Tool {
     Manage,
     /// `skill_mark_used`
     MarkUsed,
+    /// `skill_guide`, where evolution is switched on
+    Guide,
+    /// `skill_learn`, where evolution is switched on
+    Learn,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::List, Self::Read, Self::Manage, Self::MarkUsed];
+    pub const ALL: [Self; 6] = [
+        Self::List,
+        Self::Read,
+        Self::Manage,
+        Self::MarkUsed,
+        Self::Guide,
+        Self::Learn,
+    ];
+
+    /// Whether there is this one only where evolution is switched on.
+    #[must_use]
+    pub fn is_of_evolution(self) -> bool {
+        matches!(self, Self::Guide | Self::Learn)
+    }
 
     /// Its name.
     #[must_use]
@@ -49,6 +69,8 @@ impl Tool {
             Self::Read => "skill_read",
             Self::Manage => "skill_manage",
             Self::MarkUsed => "skill_mark_used",
+            Self::Guide => "skill_guide",
+            Self::Learn => "skill_learn",
         }
     }
 }
@@ -59,7 +81,9 @@ impl std::str::FromStr for Tool {
     fn from_str(name: &str) -> Result<Self, ToolError> {
         let known = Self::ALL.into_iter().find(|tool| tool.name() == name);
         known.ok_or_else(|| {
-            let all = Self::ALL.map(Self::name).join(", ");
+            let skills = Self::ALL.into_iter().filter(|tool| !tool.is_of_evolution());
+            let all: Vec<&str> = skills.map(Self::name).collect();
+            let all = all.join(", ");
             ToolError::new(format!(
                 "there is no tool {:?}: there are {all}",
                 shown(name, 40)
@@ -109,6 +133,38 @@ pub struct SkillTools {
     pub catalog: Option<ToolCatalog>,
     /// When reads, uses and changes that are counted reach `usage.json`.
     pub counting: Counting,
+    /// What the agent learns with; none: that is switched off.
+    pub evolution: Option<Arc<dyn Evolution>>,
+}
+
+/// What learns from tasks, and guides by what was learned; in a room above this one.
+pub trait Evolution: Send + Sync {
+    /// `skill_guide`
+    ///
+    /// # Errors
+    /// What an agent is to read.
+    fn guide(&self, tools: &SkillTools, input: &Value) -> Result<String, ToolError>;
+
+    /// `skill_learn`
+    ///
+    /// # Errors
+    /// What an agent is to read.
+    fn learn(&self, tools: &SkillTools, input: &Value) -> Result<String, ToolError>;
+
+    /// Whether there are counts to write.
+    fn has_counts(&self) -> bool;
+
+    /// Writes them; what can't be written stays.
+    ///
+    /// # Errors
+    /// As of a change.
+    fn write_counts(&self, tools: &SkillTools) -> Result<(), ToolError>;
+}
+
+impl std::fmt::Debug for dyn Evolution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Evolution")
+    }
 }
 
 impl SkillTools {
@@ -127,6 +183,35 @@ impl SkillTools {
             Tool::Read => self.read(&arguments::read(tool, input)?, caller),
             Tool::Manage => self.manage(&arguments::read(tool, input)?, caller),
             Tool::MarkUsed => self.mark_used(&arguments::read(tool, input)?),
+            Tool::Guide => self.evolution(tool)?.guide(self, input),
+            Tool::Learn => self.evolution(tool)?.learn(self, input),
         }
+    }
+
+    /// The SKILL.md of a skill of the library, as it is.
+    ///
+    /// # Errors
+    /// When there is none, or it can't be read.
+    pub fn skill_text(&self, name: &str) -> Result<String, ToolError> {
+        let filesystem = crate::sync::open_to_look(&self.options.config_dir)?;
+        let found = resolve::find(resolve::scan(&*filesystem)?, name)?;
+        Ok(found.text(&*filesystem)?.text)
+    }
+
+    /// The tools that there are.
+    pub fn all(&self) -> impl Iterator<Item = Tool> + use<> {
+        let evolves = self.evolution.is_some();
+        Tool::ALL
+            .into_iter()
+            .filter(move |tool| evolves || !tool.is_of_evolution())
+    }
+
+    fn evolution(&self, tool: Tool) -> Result<&dyn Evolution, ToolError> {
+        self.evolution.as_deref().ok_or_else(|| {
+            ToolError::new(format!(
+                "{} is switched off: [skills.evolution] enabled = true in agent.toml switches it on",
+                tool.name()
+            ))
+        })
     }
 }

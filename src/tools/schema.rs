@@ -17,10 +17,10 @@ pub enum Format {
     Mcp,
 }
 
-/// All tools.
+/// These tools, such as [`super::SkillTools::all`].
 #[must_use]
-pub fn schemas(format: Format) -> Value {
-    let all = Tool::ALL.iter();
+pub fn schemas(tools: impl Iterator<Item = Tool>, format: Format) -> Value {
+    let all = tools;
     match format {
         Format::OpenAi => all
             .map(|tool| {
@@ -44,8 +44,8 @@ pub fn schemas(format: Format) -> Value {
                         "description": tool.description(),
                         "inputSchema": tool.parameters(),
                         "annotations": {
-                            "readOnlyHint": matches!(tool, Tool::List | Tool::Read),
-                            "destructiveHint": *tool == Tool::Manage,
+                            "readOnlyHint": matches!(tool, Tool::List | Tool::Read | Tool::Guide),
+                            "destructiveHint": tool == Tool::Manage,
                             "openWorldHint": false
                         }
                     })
@@ -79,6 +79,14 @@ impl Tool {
                 "Tell that you have carried out a task by a skill: call it once, after you did what the skill says. A stale or \
                  archived skill gets active by it."
             }
+            Self::Guide => {
+                "Ask what was learned in earlier tasks of this kind, before you carry one out by a skill. Answers a block of \
+                 guidance, which is advice, or nothing."
+            }
+            Self::Learn => {
+                "Tell how a task that you carried out by a skill has gone: what the user asked for, what they said afterwards, \
+                 and what came of it. What can be learned of it guides the next time."
+            }
         }
     }
 
@@ -109,6 +117,26 @@ impl Tool {
                 json!(["name"]),
             ),
             Self::MarkUsed => (json!({"name": name}), json!(["name"])),
+            Self::Guide => (
+                json!({
+                    "skill": name,
+                    "task": text("What the user asks for, in their words."),
+                    "signature": text("The kind of task in snake_case, such as code_review; the same each time."),
+                    "limit": {"type": "integer", "minimum": 1, "description": "At most so many entries; never more than 5."}
+                }),
+                json!(["skill", "task"]),
+            ),
+            Self::Learn => (
+                json!({
+                    "skill": name,
+                    "signature": text("The kind of task in snake_case, such as code_review; the same each time."),
+                    "task": text("What the user asked for, in their words."),
+                    "feedback": text("What the user said of it afterwards, in their words."),
+                    "result": {"type": "object", "description": "What came of it: status (success or failed), exit_code, error, text (a note on it), improved (true if it went better than before)."},
+                    "judgement": {"type": "object", "description": "Your own reading instead of the engine's: feedback {status: positive or negative, lesson, source: explicit, user_input, execution_result or default, confidence from 0 to 1}, match {skill_entry_id, relation: compatible, contradict or none}, title, keywords, content."}
+                }),
+                json!(["skill"]),
+            ),
             Self::Manage => (
                 json!({
                     "action": {

@@ -47,6 +47,7 @@ fn a_merge_that_lands_while_a_run_is_in_progress_is_for_the_next_run() {
         device: None,
         catalog: None,
         counting: Counting::AtOnce,
+        evolution: None,
     }));
     let held = Arc::new(Held {
         go: (Mutex::new(false), Condvar::new()),
@@ -90,6 +91,7 @@ fn live(board: &Board) -> Arc<LiveLibrary> {
         device: None,
         catalog: None,
         counting: Counting::AtOnce,
+        evolution: None,
     }))
 }
 

@@ -12,6 +12,7 @@ fn tools(board: &Board) -> SkillTools {
         device: None,
         catalog: None,
         counting: Counting::AtOnce,
+        evolution: None,
     }
 }
 

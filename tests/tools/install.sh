@@ -7,7 +7,7 @@
 # packages and releases need, and `install.sh size` to cargo-bloat.
 #
 # What is fetched lies outside the source tree, in $AIDEN_CACHE or ~/.cache/aiden-skills:
-#   venv/bin/agentskills           the validator; zig and cargo-zigbuild lie there too
+#   venv/bin/agentskills           the validator; zig, cargo-zigbuild and jsonschema lie there too
 #   model/                         a model server and its weights
 #   clients/                       Python and npm packages of clients of the daemon
 #   openclaw/<version>/skills/     the skills of a release
@@ -153,6 +153,7 @@ python_environment() {
     again "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
         -r "$here/requirements.txt" || die "Python packages can't be installed; see above"
     "$venv/bin/agentskills" --version >/dev/null || die "skills-ref does not run"
+    "$venv/bin/python" -c 'import jsonschema, rfc3339_validator' || die "jsonschema does not run"
     cp "$here/requirements.txt" "$venv/requirements.txt"
 }
 

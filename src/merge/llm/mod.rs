@@ -8,6 +8,8 @@ mod wire;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use serde_json::Value;
+
 use self::http::{Http, HttpError, Reply};
 use self::prompt::Prompt;
 pub use self::settings::{ModelSettings, Provider, Secret};
@@ -18,6 +20,8 @@ use crate::skill::SkillDocument;
 
 /// Statuses with which servers refuse a way of asking that they do not know; llama.cpp says 500.
 const NOT_SUPPORTED: [u16; 6] = [400, 404, 415, 422, 500, 501];
+/// One for each way of asking, and one for the other name of the limit.
+const MAX_REQUESTS_OF_A_QUESTION: u32 = 4;
 
 /// A language model.
 pub struct Llm {
@@ -48,6 +52,35 @@ impl Llm {
             way: AtomicUsize::new(0),
             newer_limit: AtomicBool::new(false),
         })
+    }
+
+    /// The answer to any question, an object of this schema as text; `room` is the most tokens that it may have.
+    ///
+    /// # Errors
+    /// When there is none, or only a part of one.
+    pub fn answer(
+        &self,
+        instructions: &'static str,
+        question: String,
+        schema: Value,
+        room: u32,
+    ) -> Result<String, MergeError> {
+        let prompt = Prompt {
+            system: instructions,
+            user: question,
+            room,
+            schema,
+        };
+        let requests = Requests::new(0, MAX_REQUESTS_OF_A_QUESTION);
+        let content = self.ask(&prompt, &requests)?;
+        if content.is_refused {
+            return Err(MergeError::Refused);
+        }
+        if content.is_cut_off {
+            let reason = format!("was cut off at {room} tokens");
+            return Err(MergeError::BadAnswer(reason));
+        }
+        Ok(content.text)
     }
 
     /// Asks in the first way that the server takes.

@@ -49,6 +49,8 @@ pub(super) struct Prompt {
     pub user: String,
     /// The most tokens of the answer.
     pub room: u32,
+    /// What the answer looks like.
+    pub schema: Value,
 }
 
 impl Prompt {
@@ -64,8 +66,23 @@ impl Prompt {
             system: RULES,
             user,
             room,
+            schema: schema(),
         })
     }
+}
+
+/// Seed §10.3.
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": ["merged", "failed"]},
+            "merged_skill_md": {"type": "string"},
+            "summary": {"type": "string"},
+        },
+        "required": ["status", "merged_skill_md", "summary"],
+        "additionalProperties": false,
+    })
 }
 
 /// Seed §10.

@@ -9,7 +9,7 @@ use super::settings::{ModelSettings, Provider};
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// The newer name of the output limit.
 pub(super) const NEWER_LIMIT: &str = "max_completion_tokens";
-const TOOL: &str = "report_merge";
+const TOOL: &str = "report_result";
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,19 +94,6 @@ impl Wire {
     }
 }
 
-fn schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "status": {"type": "string", "enum": ["merged", "failed"]},
-            "merged_skill_md": {"type": "string"},
-            "summary": {"type": "string"},
-        },
-        "required": ["status", "merged_skill_md", "summary"],
-        "additionalProperties": false,
-    })
-}
-
 fn openai_body(settings: &ModelSettings, prompt: &Prompt, way: Way, newer_limit: bool) -> Value {
     let mut body = json!({
         "model": settings.model,
@@ -127,9 +114,9 @@ fn openai_body(settings: &ModelSettings, prompt: &Prompt, way: Way, newer_limit:
     let format = match way {
         Way::JsonSchema => json!({
             "type": "json_schema",
-            "json_schema": {"name": "merge", "strict": true, "schema": schema()},
+            "json_schema": {"name": "result", "strict": true, "schema": prompt.schema},
         }),
-        Way::JsonObjectOfSchema => json!({"type": "json_object", "schema": schema()}),
+        Way::JsonObjectOfSchema => json!({"type": "json_object", "schema": prompt.schema}),
         Way::JsonObject => json!({"type": "json_object"}),
         Way::Tool | Way::Plain => return body,
     };
@@ -147,8 +134,8 @@ fn anthropic_body(settings: &ModelSettings, prompt: &Prompt, way: Way) -> Value 
     if way == Way::Tool {
         body["tools"] = json!([{
             "name": TOOL,
-            "description": "Takes the result of the merge.",
-            "input_schema": schema(),
+            "description": "Takes the result.",
+            "input_schema": prompt.schema,
         }]);
         body["tool_choice"] = json!({"type": "tool", "name": TOOL});
     }

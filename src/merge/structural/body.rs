@@ -1,10 +1,7 @@
 //! The text below the frontmatter, merged by lines. What the agent has learned, between two marks, is the local side's.
 
 use super::lines::{LineConflict, merge_lines};
-use super::numbering::Fence;
-
-const SECTION_BEGIN: &str = "<!-- skill-evolution:begin -->";
-const SECTION_END: &str = "<!-- skill-evolution:end -->";
+use crate::skill::{Fence, SECTION_BEGIN, SECTION_END, section_range};
 
 /// Why two texts without a common base can't be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,30 +104,12 @@ impl<'t> Sectioned<'t> {
 
 impl<'t> Section<'t> {
     fn find(text: &'t str) -> Option<(&'t str, Self, &'t str)> {
-        let mark = |text: &str, mark: &str| {
-            let mut at = 0;
-            // A skill may tell of the marks.
-            let mut fence = Fence::default();
-            text.split_inclusive('\n').find_map(|line| {
-                let (start, end) = (at, at + line.len());
-                at = end;
-                (!fence.holds(line) && line.trim() == mark).then_some((start, end))
-            })
-        };
-        let (begin, _) = mark(text, SECTION_BEGIN)?;
-        let (_, end) = mark(text.get(begin..)?, SECTION_END)?;
-        let before = text.get(..begin)?;
-        // The blank lines above it belong to it: without it they would be a change.
-        let above = before.trim_end();
-        let kept = before
-            .get(above.len()..)?
-            .find('\n')
-            .map_or(before.len(), |line| above.len() + line + 1);
-        let (before, rest) = text.split_at_checked(kept)?;
-        let (lines, after) = rest.split_at_checked(begin + end - kept)?;
+        let range = section_range(text)?;
+        let (before, rest) = text.split_at_checked(range.start)?;
+        let (lines, after) = rest.split_at_checked(range.len())?;
         let section = Self {
             lines,
-            above: above.lines().next_back().unwrap_or_default(),
+            above: before.trim_end().lines().next_back().unwrap_or_default(),
             is_last: after.trim().is_empty(),
         };
         Some((before, section, after))

@@ -1,5 +1,7 @@
 //! The numbers of ordered lists in Markdown.
 
+use crate::skill::Fence;
+
 /// The parts of a line that is an item of an ordered list.
 struct Item<'t> {
     indent: &'t str,
@@ -55,32 +57,6 @@ pub fn without_numbers(lines: &[&str]) -> Vec<String> {
 /// Whether the items of all lists are counted from the number of the first one.
 pub fn is_counted(text: &str) -> bool {
     counted(text) == text
-}
-
-/// A code fence, which goes on until its mark comes again.
-#[derive(Default)]
-pub struct Fence {
-    open: Option<&'static str>,
-}
-
-impl Fence {
-    /// Whether a line is in one, or its mark.
-    pub fn holds(&mut self, line: &str) -> bool {
-        let text = line.trim_start_matches([' ', '\t']);
-        let marks = ["```", "~~~"];
-        let mark = marks.into_iter().find(|mark| text.starts_with(mark));
-        match (self.open, mark) {
-            (Some(open), Some(mark)) if open == mark => self.open = None,
-            (None, Some(mark)) => self.open = Some(mark),
-            _ => {}
-        }
-        self.open.is_some() || mark.is_some()
-    }
-
-    /// Whether the next line is in it.
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
 }
 
 /// Counts the items of each list from the number of its first one.

@@ -1,0 +1,258 @@
+//! Experiences, audit entries, snapshots, proposals and decisions.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Whether something is to be done again, or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedbackStatus {
+    /// Again.
+    Positive,
+    /// Not again.
+    Negative,
+}
+
+/// Where feedback comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedbackSource {
+    /// The user said how it went.
+    Explicit,
+    /// The user said how they want things.
+    UserInput,
+    /// The result shows it.
+    ExecutionResult,
+    /// Nothing was said or shown.
+    Default,
+}
+
+impl FeedbackSource {
+    /// How far it is trusted (kit 5.1): a failure says more than a success.
+    #[must_use]
+    pub fn confidence(self, status: FeedbackStatus) -> f64 {
+        match (self, status) {
+            (Self::Explicit, _) => 0.9,
+            (Self::UserInput, _) => 0.8,
+            (Self::ExecutionResult, FeedbackStatus::Negative) => 0.7,
+            (Self::ExecutionResult, FeedbackStatus::Positive) => 0.6,
+            (Self::Default, _) => 0.2,
+        }
+    }
+}
+
+/// What was learned from one task; never changed once it is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experience {
+    /// `exp-…`
+    pub experience_id: String,
+    /// The skill.
+    pub skill_id: String,
+    /// When.
+    pub recorded_at: String,
+    /// The kind of task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_signature: Option<String>,
+    /// In a line.
+    pub lesson: String,
+    /// Again, or not.
+    pub feedback_status: FeedbackStatus,
+    /// Where it comes from.
+    pub feedback_source: FeedbackSource,
+    /// How far it is trusted, from 0 to 1.
+    pub feedback_confidence: f64,
+    /// Why it was read so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// What the last experiences of the same signature say together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_rollout_critique: Option<String>,
+    /// Open to everybody; ours is `sequence`, the place among all records of the workspace.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// What orders records whose times are the same, or of a clock that was set back.
+pub(in crate::evolve) const SEQUENCE: &str = "sequence";
+
+/// The place among all records, which ours have.
+pub(in crate::evolve) fn sequence(open: &Map<String, Value>) -> u64 {
+    open.get(SEQUENCE).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// An audit entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// `aud-…`
+    pub audit_id: String,
+    /// When.
+    pub created_at: String,
+    /// What kind of change.
+    pub event_type: String,
+    /// The skill.
+    pub skill_id: String,
+    /// What was changed, recorded or decided.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject_id: String,
+    /// Who did it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub actor: String,
+    /// Action, reasoning and more.
+    pub details: Map<String, Value>,
+    /// Files that it rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_refs: Vec<String>,
+}
+
+/// What a snapshot is called; its manifest and bank may be large.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SnapshotHead {
+    /// `snap-…`
+    pub snapshot_id: String,
+    /// When it was taken.
+    pub created_at: String,
+    /// Before what.
+    pub reason: String,
+}
+
+/// Who proposes or decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Party {
+    /// `local` or `governor`.
+    pub authority: String,
+    /// Which one.
+    pub id: String,
+}
+
+/// What a proposal rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// `evidence`
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A file of the workspace.
+    #[serde(rename = "ref")]
+    pub reference: String,
+}
+
+/// What a proposal would do, and a decision does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Action {
+    /// A new entry.
+    Add,
+    /// More in an entry.
+    Merge,
+    /// Another thing in an entry.
+    Supersede,
+    /// Less in an entry.
+    Synthesize,
+}
+
+impl Action {
+    /// Its kind of audit entry.
+    #[must_use]
+    pub fn event(self) -> &'static str {
+        match self {
+            Self::Add => "skill_added",
+            Self::Merge => "skill_merged",
+            Self::Supersede => "skill_superseded",
+            Self::Synthesize => "skill_synthesized",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "ADD",
+            Self::Merge => "MERGE",
+            Self::Supersede => "SUPERSEDE",
+            Self::Synthesize => "SYNTHESIZE",
+        })
+    }
+}
+
+/// A change that waits for a governor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// `SkillProposal`
+    pub schema_name: String,
+    /// `1.0.0`
+    pub schema_version: String,
+    /// `1.0.0`
+    pub protocol_version: String,
+    /// `prop-…`
+    pub proposal_id: String,
+    /// The skill.
+    pub skill_id: String,
+    /// When.
+    pub created_at: String,
+    /// Who.
+    pub proposer: Party,
+    /// `candidate` or `submitted`.
+    pub status: String,
+    /// `new_skill` or `skill_update`.
+    pub proposal_type: String,
+    /// Of the manifest.
+    pub base_version: String,
+    /// Of the manifest, if it is promoted.
+    pub target_version: String,
+    /// In a line.
+    pub change_summary: String,
+    /// What would be done.
+    pub proposed_action: Action,
+    /// The entry, or what changes of it.
+    pub proposed_payload: Payload,
+    /// What it rests on.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// A whole new entry, or the fields that change of one, with the version that it had.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payload {
+    /// Which entry.
+    pub skill_entry_id: String,
+    /// Of a new entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// All of it.
+    pub content: String,
+    /// That it will have.
+    pub version: String,
+    /// That it had when this was proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_entry_version: Option<String>,
+    /// Of a new entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_signature: Option<String>,
+    /// Of a new entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keywords: Option<Vec<String>>,
+    /// All of them.
+    pub source_experience_ids: Vec<String>,
+    /// When it was proposed.
+    pub updated_at: String,
+}
+
+/// What a governor says of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PromotionDecision {
+    /// `dec-…`
+    pub decision_id: String,
+    /// Of which proposal.
+    pub proposal_id: String,
+    /// The skill.
+    pub skill_id: String,
+    /// Who.
+    pub decider: Party,
+    /// `promoted`, `rejected` or `deferred`.
+    pub outcome: String,
+    /// In a line.
+    pub reason: String,
+    /// Of the manifest from then on.
+    #[serde(default)]
+    pub effective_version: Option<String>,
+}

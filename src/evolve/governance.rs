@@ -1,0 +1,320 @@
+//! A governor's decisions on proposals (kit 6).
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::document::{AuditEntry, Entry, PromotionDecision, Proposal};
+use super::error::EvolveError;
+use super::ids::Kind;
+use super::mutate::{Mutation, mutate};
+use super::record::Change;
+use super::schema::{DocumentKind, check};
+use super::workspace::{AUDIT, Session, Workspace, file_of};
+
+/// What a decision did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// On which proposal.
+    pub proposal_id: String,
+    /// `promoted`, `rejected`, `deferred`, or `conflict`: the bank has changed since it was proposed.
+    pub outcome: String,
+    /// Whether the bank was changed.
+    pub applied: bool,
+}
+
+impl Workspace<'_> {
+    /// Applies a decision, the text of a PromotionDecision.
+    ///
+    /// # Errors
+    /// When it is none, or not one on an open proposal of this skill by its governor; nothing is changed then.
+    pub fn decide(&self, text: &str) -> Result<Decided, EvolveError> {
+        let session = self.begin()?;
+        let (decision, document) = parse(text)?;
+        let proposal = self.open_proposal(&session, &decision)?;
+        let governor = session.ready.manifest.governor.clone();
+        check_decider(&decision, &proposal, governor.as_deref())?;
+        let file = file_of(AUDIT, &decision.decision_id)?;
+        let known = self.read(&file)?;
+        let is_other = |bytes: &[u8]| {
+            serde_json::from_slice::<serde_json::Value>(bytes)
+                .ok()
+                .as_ref()
+                != Some(&document)
+        };
+        if known.as_deref().is_some_and(is_other) {
+            return refuse(format!(
+                "there is another decision {} already",
+                decision.decision_id
+            ));
+        }
+        let (mut change, mut ready) = Change::new(self, session);
+        change.write(AUDIT, &decision.decision_id, &document)?;
+        let evidence = vec![
+            format!("{AUDIT}/{}.json", proposal.proposal_id),
+            format!("{AUDIT}/{}.json", decision.decision_id),
+        ];
+        let id = proposal.proposal_id.as_str();
+        let details = |action: &str, more: serde_json::Value| {
+            let mut details = json!({
+                "action": action, "reasoning": decision.reason, "decision_id": decision.decision_id,
+                "decider": decision.decider.id
+            });
+            if let (Some(details), serde_json::Value::Object(more)) =
+                (details.as_object_mut(), more)
+            {
+                details.extend(more);
+            }
+            details
+        };
+        let nothing = serde_json::Value::Null;
+        let mut outcome = decision.outcome.as_str();
+        let mut applied = false;
+        match outcome {
+            "rejected" => change.audit(
+                "proposal_rejected",
+                id,
+                details("REJECTED", nothing),
+                evidence,
+            )?,
+            "deferred" => change.audit(
+                "governance_decision",
+                id,
+                details("DEFERRED", nothing),
+                evidence,
+            )?,
+            _ => {
+                let at = ready
+                    .bank
+                    .position(&proposal.proposed_payload.skill_entry_id);
+                let now = at
+                    .and_then(|at| ready.bank.entries.get(at))
+                    .map(|entry| entry.version.clone());
+                if now != proposal.proposed_payload.base_entry_version {
+                    let said = json!({
+                        "base_entry_version": proposal.proposed_payload.base_entry_version, "entry_version": now
+                    });
+                    change.audit(
+                        "governance_decision",
+                        id,
+                        details("CONFLICT", said),
+                        evidence,
+                    )?;
+                    outcome = "conflict";
+                } else {
+                    let effective = decision.effective_version.clone();
+                    let effective = effective.unwrap_or_else(|| proposal.target_version.clone());
+                    let mutation = mutation_of(&proposal);
+                    let mut accept = |change: &mut Change<'_>, snapshot: &str| {
+                        let said = json!({
+                            "effective_version": effective, "previous_version": mutation.previous_version,
+                            "new_version": mutation.entry.version, "snapshot_id": snapshot,
+                            "skill_entry_id": mutation.entry.skill_entry_id, "lesson": mutation.lesson,
+                            "experience_id": mutation.experience_id, "proposed_action": mutation.action.to_string()
+                        });
+                        change.audit(
+                            "proposal_accepted",
+                            id,
+                            details("PROMOTED", said),
+                            evidence.clone(),
+                        )
+                    };
+                    mutate(self, &mut change, &mut ready, &mutation, &mut accept)?;
+                    ready.manifest.promote(&effective, &decision.decision_id);
+                    change.manifest(&ready.manifest);
+                    applied = true;
+                }
+            }
+        }
+        change.commit()?;
+        Ok(Decided {
+            proposal_id: proposal.proposal_id,
+            outcome: outcome.to_owned(),
+            applied,
+        })
+    }
+
+    /// The proposals that wait for a decision, oldest first.
+    ///
+    /// # Errors
+    /// When the workspace can't be read.
+    pub fn proposals(&self) -> Result<Vec<Proposal>, EvolveError> {
+        self.look()?;
+        let decided = self.decided()?;
+        let mut open: Vec<Proposal> = Vec::new();
+        for id in self.ids(AUDIT, Kind::Proposal.prefix())? {
+            if !decided.contains(&id) {
+                open.extend(self.document::<Proposal>(&file_of(AUDIT, &id)?));
+            }
+        }
+        let order = self.order_of_proposals()?;
+        let place = |one: &Proposal| order.iter().position(|id| *id == one.proposal_id);
+        open.sort_by_key(|one| (place(one), one.created_at.clone(), one.proposal_id.clone()));
+        Ok(open)
+    }
+
+    /// The audit trail, oldest first; of one entry, what changed it and what that rests on.
+    ///
+    /// # Errors
+    /// When the workspace can't be read.
+    pub fn history(&self, entry: Option<&str>) -> Result<Vec<AuditEntry>, EvolveError> {
+        self.look()?;
+        let all = self.audits()?;
+        let Some(entry) = entry else {
+            return Ok(all);
+        };
+        let names = |audit: &AuditEntry| {
+            let named = audit
+                .details
+                .get("skill_entry_id")
+                .and_then(serde_json::Value::as_str);
+            audit.subject_id == entry || named == Some(entry)
+        };
+        Ok(all.into_iter().filter(names).collect())
+    }
+
+    pub(super) fn audits(&self) -> Result<Vec<AuditEntry>, EvolveError> {
+        let mut audits: Vec<AuditEntry> = Vec::new();
+        for id in self.ids(AUDIT, Kind::Audit.prefix())? {
+            audits.extend(self.document::<AuditEntry>(&file_of(AUDIT, &id)?));
+        }
+        // Ours are in the order in which they were made, whatever the clock said; those of others come before.
+        let place = |one: &AuditEntry| super::document::sequence(&one.details);
+        audits.sort_by(|a, b| {
+            let key = |one: &AuditEntry| (place(one), one.created_at.clone(), one.audit_id.clone());
+            key(a).cmp(&key(b))
+        });
+        Ok(audits)
+    }
+
+    /// Proposals that were accepted, rejected, or changed the bank at once.
+    fn decided(&self) -> Result<BTreeSet<String>, EvolveError> {
+        let mut decided = BTreeSet::new();
+        for audit in self.audits()? {
+            if ["proposal_accepted", "proposal_rejected"].contains(&audit.event_type.as_str()) {
+                decided.insert(audit.subject_id);
+            } else if let Some(proposal) = audit
+                .details
+                .get("proposal_id")
+                .and_then(serde_json::Value::as_str)
+            {
+                decided.insert(proposal.to_owned());
+            }
+        }
+        Ok(decided)
+    }
+
+    fn order_of_proposals(&self) -> Result<Vec<String>, EvolveError> {
+        let audits = self.audits()?.into_iter();
+        let made = audits.filter(|audit| audit.event_type == "proposal_created");
+        Ok(made.map(|audit| audit.subject_id).collect())
+    }
+
+    fn open_proposal(
+        &self,
+        session: &Session<'_>,
+        decision: &PromotionDecision,
+    ) -> Result<Proposal, EvolveError> {
+        let id = &decision.proposal_id;
+        let skill_id = &session.ready.manifest.skill_id;
+        if decision.skill_id != *skill_id {
+            return refuse(format!(
+                "the decision is on skill {:?}, but this is the workspace of {skill_id:?}",
+                decision.skill_id
+            ));
+        }
+        if !Kind::Proposal.is(id) || self.read(&file_of(AUDIT, id)?)?.is_none() {
+            return refuse(format!(
+                "there is no proposal {id:?}: 'evolve proposals' lists those that wait"
+            ));
+        }
+        if self.decided()?.contains(id) {
+            return refuse(format!("proposal {id} is decided already"));
+        }
+        let proposal: Option<Proposal> = self.document(&file_of(AUDIT, id)?);
+        match proposal {
+            Some(proposal) if proposal.skill_id == *skill_id => Ok(proposal),
+            Some(proposal) => refuse(format!(
+                "proposal {id} is of skill {:?}, not of {skill_id:?}",
+                proposal.skill_id
+            )),
+            None => refuse(format!(
+                "proposal {id} can't be read: 'evolve validate' says why"
+            )),
+        }
+    }
+}
+
+fn refuse<T>(reason: String) -> Result<T, EvolveError> {
+    Err(EvolveError::Refused(reason))
+}
+
+fn parse(text: &str) -> Result<(PromotionDecision, serde_json::Value), EvolveError> {
+    let wrong =
+        |reason: String| EvolveError::Input(format!("this is no PromotionDecision: {reason}"));
+    let document: serde_json::Value =
+        serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    if let Some(fault) = check(DocumentKind::Decision, &document).first() {
+        return Err(wrong(format!("{}: {}", fault.path, fault.error)));
+    }
+    let decision = serde_json::from_value(document.clone()).map_err(|e| wrong(e.to_string()))?;
+    Ok((decision, document))
+}
+
+fn check_decider(
+    decision: &PromotionDecision,
+    proposal: &Proposal,
+    governor: Option<&str>,
+) -> Result<(), EvolveError> {
+    let decider = &decision.decider.id;
+    if let Some(governor) = governor.filter(|governor| governor != decider) {
+        return refuse(format!(
+            "the decision is {decider:?}'s, but the governor of this skill is {governor:?}"
+        ));
+    }
+    if *decider == proposal.proposer.id {
+        return refuse(format!(
+            "{decider:?} has made the proposal and can't promote it"
+        ));
+    }
+    Ok(())
+}
+
+/// What a proposal would do.
+fn mutation_of(proposal: &Proposal) -> Mutation {
+    let payload = &proposal.proposed_payload;
+    let (_, lesson) = proposal
+        .change_summary
+        .split_once(": ")
+        .unwrap_or(("", &proposal.change_summary));
+    let evidence = proposal
+        .artifacts
+        .first()
+        .map_or("", |artifact| &artifact.reference);
+    let experience = evidence.rsplit('/').next().unwrap_or_default();
+    let mut entry = Entry::new(
+        payload.skill_entry_id.clone(),
+        payload.title.clone().unwrap_or_default(),
+        payload.content.clone(),
+        &super::ids::Timestamp::parse(&payload.updated_at)
+            .unwrap_or_else(|| super::ids::Timestamp::of(time::OffsetDateTime::UNIX_EPOCH)),
+    );
+    entry.version.clone_from(&payload.version);
+    entry.task_signature.clone_from(&payload.task_signature);
+    entry.keywords = payload.keywords.clone().unwrap_or_default();
+    entry
+        .source_experience_ids
+        .clone_from(&payload.source_experience_ids);
+    Mutation {
+        action: proposal.proposed_action,
+        entry,
+        previous_version: payload.base_entry_version.clone(),
+        lesson: lesson.to_owned(),
+        confidence: 1.0,
+        experience_id: experience.trim_end_matches(".json").to_owned(),
+        reasoning: "promoted by the governor".into(),
+        score: None,
+        is_judged: false,
+    }
+}

@@ -1,0 +1,101 @@
+//! To which entry a lesson belongs, and whether it agrees with it (kit 5.4). Scores are of this rule alone: they are not those
+//! of retrieval, nor of any embedding.
+
+use super::content::bullets;
+use super::document::{Entry, newer_first};
+use super::language::{Topic, contradicts};
+use super::retrieval::{SignatureFit, signature_fit};
+
+/// From here on a lesson belongs to an entry.
+pub const MATCH: f64 = 0.30;
+const OF_ENTRY: f64 = 0.6;
+const OF_HEAD: f64 = 0.5;
+const SAME_SIGNATURE: f64 = 0.2;
+const PARTIAL_SIGNATURE: f64 = 0.1;
+
+/// How a lesson stands to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// It adds to it.
+    Compatible,
+    /// It corrects it.
+    Contradict,
+    /// It is of another thing.
+    None,
+}
+
+/// The entry that a lesson fits best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Match {
+    /// Its place in the bank.
+    pub at: usize,
+    /// From 0 to 1.2.
+    pub score: f64,
+}
+
+/// The entry that a lesson fits best, however badly; of equal ones the newer.
+#[must_use]
+pub fn best_match(entries: &[Entry], lesson: &str, signature: Option<&str>) -> Option<Match> {
+    let topic = Topic::of(lesson);
+    let scored = entries.iter().enumerate().map(|(at, entry)| Match {
+        at,
+        score: score(entry, &topic, signature),
+    });
+    scored.filter(|one| one.score > 0.0).max_by(|a, b| {
+        let of = |one: &Match| entries.get(one.at);
+        let by_age = of(a).zip(of(b)).map(|(a, b)| newer_first(b, a));
+        a.score
+            .total_cmp(&b.score)
+            .then(by_age.unwrap_or(std::cmp::Ordering::Equal))
+    })
+}
+
+fn score(entry: &Entry, lesson: &Topic, signature: Option<&str>) -> f64 {
+    if lesson.is_empty() {
+        return 0.0;
+    }
+    let keywords = entry.keywords.iter().map(String::as_str);
+    let head = Topic::of_all(keywords.chain([entry.title.as_str()]));
+    let mut best = 0.0_f64;
+    let mut covered = vec![false; lesson.len()];
+    lesson.mark_common(&head, &mut covered);
+    for (_, bullet) in bullets(&entry.content) {
+        let bullet = Topic::of(bullet);
+        lesson.mark_common(&bullet, &mut covered);
+        best = best.max(lesson.jaccard(&bullet));
+    }
+    let covered = covered.iter().filter(|is_covered| **is_covered).count();
+    let part = |common: usize, of: usize| {
+        if of == 0 {
+            0.0
+        } else {
+            common as f64 / of as f64
+        }
+    };
+    best = best.max(OF_ENTRY * part(covered, lesson.len()));
+    best = best.max(OF_HEAD * part(lesson.common(&head), lesson.len().min(head.len())));
+    let signature = match signature_fit(signature, entry.task_signature.as_deref()) {
+        SignatureFit::Exact => SAME_SIGNATURE,
+        SignatureFit::Partial => PARTIAL_SIGNATURE,
+        SignatureFit::None => 0.0,
+    };
+    best + signature
+}
+
+/// The lines of an entry's text that a lesson contradicts.
+#[must_use]
+pub fn contradicted(entry: &Entry, lesson: &str) -> Vec<usize> {
+    let lines = bullets(&entry.content).filter(|(_, bullet)| contradicts(lesson, bullet));
+    lines.map(|(at, _)| at).collect()
+}
+
+/// The line of an entry's text that is most like a lesson.
+#[must_use]
+pub fn likest(entry: &Entry, lesson: &str) -> Option<usize> {
+    let topic = Topic::of(lesson);
+    let scored =
+        bullets(&entry.content).map(|(at, bullet)| (at, Topic::of(bullet).jaccard(&topic)));
+    let best = scored.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    best.filter(|(_, score)| *score > 0.0).map(|(at, _)| at)
+}

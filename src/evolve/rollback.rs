@@ -1,0 +1,143 @@
+//! Going back to a snapshot (kit 7), also where manifest or bank can't be read any more.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::document::{Bank, Manifest, SnapshotHead};
+use super::error::EvolveError;
+use super::ids::Kind;
+use super::record::Change;
+use super::schema::{DocumentKind, check};
+use super::workspace::{BANK, MANIFEST, SNAPSHOTS, Workspace, file_of, path};
+use crate::store::{Documents, Hash};
+
+/// A snapshot of this reason is one of before a rollback, which is no place to go back to by itself.
+const BEFORE_ROLLBACK: &str = "Before ROLLBACK";
+
+#[derive(Deserialize)]
+struct SnapshotText {
+    manifest: Box<RawValue>,
+    skill_bank: Box<RawValue>,
+}
+
+impl Workspace<'_> {
+    /// Restores manifest and bank of a snapshot, the newest unless told otherwise; says which.
+    ///
+    /// # Errors
+    /// When there is none, or what it holds is not valid; nothing is changed then.
+    pub fn rollback(&self, to: Option<&str>, why: &str) -> Result<String, EvolveError> {
+        let abort = |reason: String| EvolveError::Restore(reason);
+        let why = super::language::one_line(why);
+        if why.is_empty() {
+            return Err(EvolveError::Input("the reason is empty".into()));
+        }
+        if self.ids(SNAPSHOTS, Kind::Snapshot.prefix())?.is_empty() {
+            return Err(abort(format!("{} has no snapshots", self.shown())));
+        }
+        let documents = Documents::lock(self.filesystem, self.engine.lock_timeout)?;
+        let id = match to {
+            Some(id) => id.to_owned(),
+            None => self.newest_snapshot()?,
+        };
+        if !Kind::Snapshot.is(&id) {
+            return Err(abort(format!("{id:?} is no identifier of a snapshot")));
+        }
+        let bytes = self.read(&file_of(SNAPSHOTS, &id)?)?;
+        let bytes = bytes.ok_or_else(|| abort(format!("there is no snapshot {id}")))?;
+        let wrong =
+            |what: &str, reason: String| abort(format!("{what} of snapshot {id}: {reason}"));
+        let snapshot: SnapshotText =
+            serde_json::from_slice(&bytes).map_err(|e| wrong("the text", e.to_string()))?;
+        let manifest_text = reindented(&snapshot.manifest);
+        let bank_text = reindented(&snapshot.skill_bank);
+        for (what, kind, text) in [
+            ("the manifest", DocumentKind::Manifest, &manifest_text),
+            ("the bank", DocumentKind::Bank, &bank_text),
+        ] {
+            let value: Value =
+                serde_json::from_slice(text).map_err(|e| wrong(what, e.to_string()))?;
+            if let Some(fault) = check(kind, &value).first() {
+                return Err(wrong(what, format!("{}: {}", fault.path, fault.error)));
+            }
+        }
+        let manifest = Manifest::parse(&manifest_text);
+        let manifest = manifest.map_err(|_| wrong("the manifest", "it lacks fields".into()))?;
+        let mut change = Change::without_session(self, documents, manifest.skill_id.clone())?;
+        let now = (self.read(&path(MANIFEST))?, self.read(&path(BANK))?);
+        let before = match &now {
+            (Some(manifest), Some(bank)) if is_whole(manifest, bank) => {
+                let reason = format!("{BEFORE_ROLLBACK} to {id}");
+                let (before, _) = change.snapshot(&reason, manifest, bank)?;
+                json!({"snapshot_id": before})
+            }
+            (manifest, bank) => {
+                json!({"set_aside": self.set_aside(&mut change, manifest.as_deref(), bank.as_deref())})
+            }
+        };
+        change.put(MANIFEST, manifest_text);
+        change.put(BANK, bank_text);
+        let mut details = json!({"action": "ROLLBACK", "reasoning": why});
+        if let (Some(details), Value::Object(before)) = (details.as_object_mut(), before) {
+            details.extend(before);
+        }
+        let evidence = vec![format!("{SNAPSHOTS}/{id}.json")];
+        change.audit("rollback_executed", &id, details, evidence)?;
+        change.commit()?;
+        Ok(id)
+    }
+
+    /// The newest snapshot that is not one of before a rollback.
+    fn newest_snapshot(&self) -> Result<String, EvolveError> {
+        let mut heads: Vec<SnapshotHead> = Vec::new();
+        for id in self.ids(SNAPSHOTS, Kind::Snapshot.prefix())? {
+            heads.extend(self.document::<SnapshotHead>(&file_of(SNAPSHOTS, &id)?));
+        }
+        heads.retain(|head| !head.reason.starts_with(BEFORE_ROLLBACK));
+        let newest = heads.into_iter().max_by(|a, b| {
+            let key = |head: &SnapshotHead| (head.created_at.clone(), head.snapshot_id.clone());
+            key(a).cmp(&key(b))
+        });
+        newest
+            .map(|head| head.snapshot_id)
+            .ok_or_else(|| EvolveError::Restore("there is no snapshot that can be read".into()))
+    }
+
+    /// Keeps the bytes of what can't be read, and says under which names.
+    fn set_aside(
+        &self,
+        change: &mut Change<'_>,
+        manifest: Option<&[u8]>,
+        bank: Option<&[u8]>,
+    ) -> Vec<String> {
+        let mut kept = Vec::new();
+        for (name, bytes) in [(MANIFEST, manifest), (BANK, bank)] {
+            if let Some(bytes) = bytes {
+                let hash = Hash::of(bytes).to_string();
+                let digits: String = hash
+                    .chars()
+                    .skip_while(|c| *c != ':')
+                    .skip(1)
+                    .take(12)
+                    .collect();
+                let aside = format!(".aiden-before-rollback-{digits}-{name}");
+                change.put(&aside, bytes.to_vec());
+                kept.push(aside);
+            }
+        }
+        kept
+    }
+}
+
+fn is_whole(manifest: &[u8], bank: &[u8]) -> bool {
+    let is_object = |bytes: &[u8]| serde_json::from_slice::<super::document::Object>(bytes).is_ok();
+    is_object(manifest) && Bank::parse(bank).is_ok()
+}
+
+/// A value as a document of its own: one level less deep.
+fn reindented(raw: &RawValue) -> Vec<u8> {
+    // Line breaks are never within strings.
+    let mut bytes = raw.get().replace("\n  ", "\n").into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
