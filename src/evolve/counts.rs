@@ -95,13 +95,11 @@ impl Workspace<'_> {
             return Ok(());
         }
         let documents = Documents::lock(self.filesystem, self.engine.lock_timeout)?;
-        let ready = self.resume()?;
         let mut counts = self.counts()?;
         for (id, count) in more {
             let sum = counts.entry(id.clone()).or_default();
             *sum = sum.plus(*count);
         }
-        counts.retain(|id, _| ready.bank.position(id).is_some());
         let document = Document {
             path: path(FILE),
             bytes: super::document::to_file(&counts),

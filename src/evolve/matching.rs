@@ -3,8 +3,8 @@
 
 use super::content::bullets;
 use super::document::{Entry, newer_first};
-use super::language::{Topic, contradicts};
-use super::retrieval::{SignatureFit, signature_fit};
+use super::language::{Topic, Wanted, contradicts};
+use super::signature::{Signature, SignatureFit};
 
 /// From here on a lesson belongs to an entry.
 pub const MATCH: f64 = 0.30;
@@ -37,10 +37,11 @@ pub struct Match {
 /// The entry that a lesson fits best, however badly; of equal ones the newer.
 #[must_use]
 pub fn best_match(entries: &[Entry], lesson: &str, signature: Option<&str>) -> Option<Match> {
-    let topic = Topic::of(lesson);
+    let lesson = Wanted::of(lesson);
+    let signature = signature.map(Signature::of);
     let scored = entries.iter().enumerate().map(|(at, entry)| Match {
         at,
-        score: score(entry, &topic, signature),
+        score: score(entry, &lesson, signature.as_ref()),
     });
     scored.filter(|one| one.score > 0.0).max_by(|a, b| {
         let of = |one: &Match| entries.get(one.at);
@@ -51,36 +52,46 @@ pub fn best_match(entries: &[Entry], lesson: &str, signature: Option<&str>) -> O
     })
 }
 
-fn score(entry: &Entry, lesson: &Topic, signature: Option<&str>) -> f64 {
-    if lesson.is_empty() {
+fn score(entry: &Entry, lesson: &Wanted, signature: Option<&Signature>) -> f64 {
+    let topic = &lesson.topic;
+    if topic.is_empty() {
         return 0.0;
     }
-    let keywords = entry.keywords.iter().map(String::as_str);
-    let head = Topic::of_all(keywords.chain([entry.title.as_str()]));
+    let head = || {
+        let keywords = entry.keywords.iter().map(String::as_str);
+        keywords.chain([entry.title.as_str()])
+    };
+    let mut covered = vec![false; topic.len()];
+    let mut has_head = false;
+    for text in head() {
+        has_head |= lesson.mark(text, &mut covered);
+    }
     let mut best = 0.0_f64;
-    let mut covered = vec![false; lesson.len()];
-    lesson.mark_common(&head, &mut covered);
+    if has_head {
+        let head = Topic::of_all(head());
+        best = OF_HEAD * part(topic.common(&head), topic.len().min(head.len()));
+    }
     for (_, bullet) in bullets(&entry.content) {
-        let bullet = Topic::of(bullet);
-        lesson.mark_common(&bullet, &mut covered);
-        best = best.max(lesson.jaccard(&bullet));
+        if lesson.mark(bullet, &mut covered) {
+            best = best.max(topic.jaccard(&Topic::of(bullet)));
+        }
     }
     let covered = covered.iter().filter(|is_covered| **is_covered).count();
-    let part = |common: usize, of: usize| {
-        if of == 0 {
-            0.0
-        } else {
-            common as f64 / of as f64
-        }
-    };
-    best = best.max(OF_ENTRY * part(covered, lesson.len()));
-    best = best.max(OF_HEAD * part(lesson.common(&head), lesson.len().min(head.len())));
-    let signature = match signature_fit(signature, entry.task_signature.as_deref()) {
+    best = best.max(OF_ENTRY * part(covered, topic.len()));
+    let fit = signature.zip(entry.task_signature.as_deref());
+    best + match fit.map_or(SignatureFit::None, |(one, other)| one.fit(other)) {
         SignatureFit::Exact => SAME_SIGNATURE,
         SignatureFit::Partial => PARTIAL_SIGNATURE,
         SignatureFit::None => 0.0,
-    };
-    best + signature
+    }
+}
+
+fn part(common: usize, of: usize) -> f64 {
+    if of == 0 {
+        0.0
+    } else {
+        common as f64 / of as f64
+    }
 }
 
 /// The lines of an entry's text that a lesson contradicts.

@@ -1,7 +1,6 @@
 //! One change of a workspace as documents: experience, proposal, snapshots, audit entries, bank and manifest; written together.
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::document::{AuditEntry, Experience, Manifest, SEQUENCE, to_file};
@@ -19,15 +18,6 @@ pub(super) struct Change<'w> {
     index: super::index::Index,
     skill_id: String,
     files: Vec<Document>,
-}
-
-#[derive(Serialize)]
-struct Snapshot<'s> {
-    snapshot_id: &'s str,
-    created_at: &'s str,
-    reason: &'s str,
-    manifest: &'s RawValue,
-    skill_bank: &'s RawValue,
 }
 
 impl<'w> Change<'w> {
@@ -130,17 +120,21 @@ impl<'w> Change<'w> {
         let id = self.id(Kind::Snapshot)?;
         let now = self.now();
         let time = self.index.snapshot_time(&id, now);
-        let raw = |bytes: &[u8]| -> Result<Box<RawValue>, EvolveError> {
-            serde_json::from_slice(bytes).map_err(|e| EvolveError::Input(e.to_string()))
-        };
-        let snapshot = Snapshot {
-            snapshot_id: &id,
-            created_at: time.as_str(),
-            reason,
-            manifest: &*raw(manifest)?,
-            skill_bank: &*raw(bank)?,
-        };
-        self.write(SNAPSHOTS, &id, &snapshot)?;
+        let head = serde_json::to_string_pretty(&json!({
+            "snapshot_id": id, "created_at": time.as_str(), "reason": reason
+        }));
+        let head = head.unwrap_or_default();
+        // Both were read as objects; a copy of their texts is a copy of them.
+        let mut bytes = head.trim_end_matches(['\n', '}']).as_bytes().to_vec();
+        for (key, text) in [("manifest", manifest), ("skill_bank", bank)] {
+            bytes.extend_from_slice(format!(",\n  \"{key}\": ").as_bytes());
+            bytes.extend_from_slice(text.trim_ascii());
+        }
+        bytes.extend_from_slice(b"\n}\n");
+        self.files.push(Document {
+            path: file_of(SNAPSHOTS, &id)?,
+            bytes,
+        });
         let details = json!({"action": "SNAPSHOT", "reasoning": reason});
         let evidence = vec![format!("{SNAPSHOTS}/{id}.json")];
         self.audit("snapshot_created", &id, details, evidence)?;

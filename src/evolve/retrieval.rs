@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::document::{Entry, newer_first};
-use crate::text::{Field, Index, normalised, tokens};
+use super::signature::{Signature, SignatureFit};
+use crate::text::{Field, Index, tokens};
 
 /// Most entries that an agent is given.
 pub const MAX_ENTRIES: usize = 5;
@@ -31,9 +32,6 @@ const LEAST_COVERAGE: f64 = 0.40;
 const LEAST_COVERAGE_WITH_KEYWORD: f64 = 0.15;
 /// Less than this part of the best score is not worth being read beside it.
 const LEAST_PART: f64 = 0.5;
-/// Signatures that share so much are of one kind.
-const PARTIAL_SIGNATURE: f64 = 0.5;
-
 /// An entry that says something on a task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retrieved {
@@ -41,41 +39,6 @@ pub struct Retrieved {
     pub at: usize,
     /// How well it fits; only the order means something.
     pub score: f64,
-}
-
-/// How a signature fits another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SignatureFit {
-    /// Not at all, or one is missing.
-    None,
-    /// They share half of their words.
-    Partial,
-    /// They are the same.
-    Exact,
-}
-
-/// How two signatures fit.
-#[must_use]
-pub fn signature_fit(a: Option<&str>, b: Option<&str>) -> SignatureFit {
-    let (Some(a), Some(b)) = (a, b) else {
-        return SignatureFit::None;
-    };
-    let spelling = |text: &str| normalised(text).replace([' ', '-'], "_");
-    let (one, two) = (spelling(a), spelling(b));
-    if one.is_empty() || two.is_empty() {
-        return SignatureFit::None;
-    }
-    if one == two {
-        return SignatureFit::Exact;
-    }
-    let [one, two] = [a, b].map(|text| tokens(text).into_iter().collect::<BTreeSet<String>>());
-    let common = one.intersection(&two).count();
-    let all = one.union(&two).count();
-    if all > 0 && common as f64 / all as f64 >= PARTIAL_SIGNATURE {
-        SignatureFit::Partial
-    } else {
-        SignatureFit::None
-    }
 }
 
 /// All entries that have anything of a task, best first, whether or not they are relevant.
@@ -122,9 +85,12 @@ fn candidates(entries: &[Entry], task: &str, signature: Option<&str>) -> Vec<Can
         ]
     });
     let index = Index::for_query(&FIELDS, &query, documents);
+    let wanted = signature.map(Signature::of);
     let mut candidates: Vec<Candidate> = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
-        let fit = signature_fit(signature, entry.task_signature.as_deref());
+        let other = entry.task_signature.as_deref();
+        let fit = wanted.as_ref().zip(other);
+        let fit = fit.map_or(SignatureFit::None, |(wanted, other)| wanted.fit(other));
         let score = index.score(at, &query);
         if score == 0.0 && fit == SignatureFit::None {
             continue;

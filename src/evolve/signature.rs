@@ -1,5 +1,6 @@
 //! The kind of a task, in snake case.
 
+use super::language::{Topic, Wanted};
 use crate::text::{is_ideograph, normalised};
 
 /// Longest derived signature, in words.
@@ -28,6 +29,62 @@ fn spelt(text: &str) -> String {
         }
     }
     spelt.trim_matches(['_', '.', ':', '/']).to_owned()
+}
+
+/// Signatures that share so much of their words are of one kind.
+const PARTIAL: f64 = 0.5;
+
+/// How a signature fits another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SignatureFit {
+    /// Not at all.
+    None,
+    /// They share half of their words.
+    Partial,
+    /// They are the same.
+    Exact,
+}
+
+/// A signature that many others are compared with.
+#[derive(Debug)]
+pub struct Signature {
+    spelt: String,
+    words: Wanted,
+}
+
+impl Signature {
+    /// Of this text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self {
+            spelt: spelt(text),
+            words: Wanted::of(text),
+        }
+    }
+
+    /// How another one fits.
+    #[must_use]
+    pub fn fit(&self, other: &str) -> SignatureFit {
+        let is_same = other == self.spelt
+            || (other.chars().next().map(narrowed) == self.spelt.chars().next().map(narrowed)
+                && spelt(other) == self.spelt);
+        if is_same && !self.spelt.is_empty() {
+            return SignatureFit::Exact;
+        }
+        let mut marks = vec![false; self.words.topic.len()];
+        if self.words.mark(other, &mut marks)
+            && self.words.topic.jaccard(&Topic::of(other)) >= PARTIAL
+        {
+            SignatureFit::Partial
+        } else {
+            SignatureFit::None
+        }
+    }
+}
+
+/// A first letter in whatever case.
+fn narrowed(c: char) -> char {
+    c.to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Bullet {
         }
         let common = self.topic.common(&other.topic);
         let contained =
-            other.topic.len() > 0 && common as f64 / other.topic.len() as f64 >= CONTAINED;
+            !other.topic.is_empty() && common as f64 / other.topic.len() as f64 >= CONTAINED;
         self.is_negative == other.is_negative
             && (self.topic.jaccard(&other.topic) >= SAME || contained)
             && other

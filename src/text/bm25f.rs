@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tokens::each_token;
+use super::tokens::{each_token_of, normalised};
 
 /// How fast more of the same word counts less.
 const K1: f64 = 1.2;
@@ -53,14 +53,21 @@ impl Index {
         query: &BTreeSet<String>,
         documents: impl IntoIterator<Item = Vec<Vec<&'t str>>>,
     ) -> Self {
+        let mut first = [false; 256];
+        for token in query {
+            if let Some(byte) = token.bytes().next() {
+                first[usize::from(byte)] = true;
+            }
+        }
+        let is_wanted = |byte: u8| first[usize::from(byte)];
         let documents = documents.into_iter().map(|document| {
             let counted = document.into_iter().take(fields.len()).map(|texts| {
                 let mut len = 0;
                 let mut counts = BTreeMap::new();
                 for text in texts {
-                    each_token(text, &mut |token| {
+                    each_token_of(&normalised(text), &is_wanted, &mut |token| {
                         len += 1;
-                        if query.contains(token) {
+                        if !token.is_empty() && query.contains(token) {
                             *counts.entry(token.to_owned()).or_insert(0) += 1;
                         }
                     });

@@ -22,21 +22,27 @@ const ENDINGS: [(&str, &str, usize); 15] = [
 ];
 
 /// Words that the endings do not bring together.
-const IRREGULAR: [(&str, &str); 8] = [
-    ("used", "use"),
-    ("uses", "use"),
-    ("using", "use"),
-    ("paid", "pay"),
-    ("sent", "send"),
-    ("chosen", "choos"),
-    ("written", "writ"),
-    ("found", "find"),
-];
+fn irregular(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "used" | "uses" | "using" => "use",
+        "paid" => "pay",
+        "sent" => "send",
+        "chosen" => "choos",
+        "written" => "writ",
+        "found" => "find",
+        _ => return None,
+    })
+}
 
 /// The stem of a word in lower case.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
-    if let Some((_, stem)) = IRREGULAR.iter().find(|(other, _)| *other == word) {
+    if let Some(stem) = irregular(word) {
         return Cow::Borrowed(stem);
+    }
+    // No ending ends in another letter.
+    if !word.ends_with(['d', 'g', 'n', 's', 'y']) {
+        let is_plain = word.bytes().all(|b| b.is_ascii_lowercase());
+        return Cow::Borrowed(if is_plain { without_end(word) } else { word });
     }
     if !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return Cow::Borrowed(word);

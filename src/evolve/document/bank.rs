@@ -1,6 +1,7 @@
 //! `skill_bank.json`: the entries. Those that don't change stay, byte for byte, as they were written.
 
-use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::json::Object;
@@ -89,15 +90,12 @@ impl Entry {
 pub struct Bank {
     /// In the order of the file.
     pub entries: Vec<Entry>,
-    /// All of the document but the entries.
-    object: Object,
+    /// What else the document holds: keys of others, and where the entries stand among them.
+    others: Vec<(String, Box<RawValue>)>,
+    place: usize,
 }
 
-#[derive(Deserialize)]
-struct BankText<'b> {
-    #[serde(borrow)]
-    skills: Vec<&'b RawValue>,
-}
+const ENTRIES: &str = "skills";
 
 impl Bank {
     /// Reads a bank.
@@ -105,8 +103,9 @@ impl Bank {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let text: BankText<'_> = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        let entries = text.skills.iter().enumerate().map(|(at, raw)| {
+        let parts: BankParts<'_> = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        let skills = parts.skills.ok_or_else(|| format!("it has no {ENTRIES}"))?;
+        let entries = skills.iter().enumerate().map(|(at, raw)| {
             let read = serde_json::from_str::<Entry>(raw.get());
             let mut entry = read.map_err(|e| format!("entry {}: {e}", at + 1))?;
             entry.raw = Some(raw.get().to_owned());
@@ -114,14 +113,36 @@ impl Bank {
         });
         Ok(Self {
             entries: entries.collect::<Result<_, String>>()?,
-            object: Object::without(bytes, "skills"),
+            others: parts.others,
+            place: parts.place,
         })
     }
 
     /// As it is written to a file.
     #[must_use]
     pub fn to_file(&self) -> Vec<u8> {
-        let mut text = String::from("[");
+        let mut text = String::from("{");
+        let begin = |text: &mut String, key: &str| {
+            text.push_str(if text.len() == 1 { "\n  " } else { ",\n  " });
+            text.push_str(&serde_json::to_string(key).unwrap_or_default());
+            text.push_str(": ");
+        };
+        for at in 0..=self.others.len() {
+            if at == self.place.min(self.others.len()) {
+                begin(&mut text, ENTRIES);
+                self.write_entries(&mut text);
+            }
+            if let Some((key, value)) = self.others.get(at) {
+                begin(&mut text, key);
+                text.push_str(value.get());
+            }
+        }
+        text.push_str("\n}\n");
+        text.into_bytes()
+    }
+
+    fn write_entries(&self, text: &mut String) {
+        text.push('[');
         for (at, entry) in self.entries.iter().enumerate() {
             text.push_str(if at == 0 { "\n" } else { ",\n" });
             text.push_str(INDENT);
@@ -135,9 +156,6 @@ impl Bank {
         } else {
             "\n  ]"
         });
-        let mut object = self.object.clone();
-        object.set("skills", &RawValue::from_string(text).ok());
-        super::to_file(&object)
     }
 
     /// The place of the entry with this identifier.
@@ -164,6 +182,41 @@ impl Bank {
         let mut entries: Vec<&Entry> = self.entries.iter().collect();
         entries.sort_by(|a, b| newer_first(a, b));
         entries
+    }
+}
+
+/// A bank as the pieces of its text.
+#[derive(Default)]
+struct BankParts<'b> {
+    skills: Option<Vec<&'b RawValue>>,
+    others: Vec<(String, Box<RawValue>)>,
+    place: usize,
+}
+
+impl<'de: 'b, 'b> Deserialize<'de> for BankParts<'b> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Parts;
+        impl<'de> Visitor<'de> for Parts {
+            type Value = BankParts<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BankParts<'de>, A::Error> {
+                let mut parts = BankParts::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == ENTRIES {
+                        parts.place = parts.others.len();
+                        parts.skills = Some(map.next_value()?);
+                    } else {
+                        parts.others.push((key, map.next_value()?));
+                    }
+                }
+                Ok(parts)
+            }
+        }
+        deserializer.deserialize_map(Parts)
     }
 }
 

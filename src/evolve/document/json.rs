@@ -19,13 +19,6 @@ impl Object {
         serde_json::from_str(raw.get()).ok()
     }
 
-    /// The object of a text with an empty list in the place of a key's value, which may be large; empty if it is none.
-    pub(super) fn without(bytes: &[u8], key: &str) -> Self {
-        let mut object: Self = serde_json::from_slice(bytes).unwrap_or_default();
-        object.set(key, &[(); 0]);
-        object
-    }
-
     /// Puts a value in the place of the key's, or behind all others.
     pub fn set(&mut self, key: &str, value: &impl Serialize) {
         let Ok(raw) = serde_json::value::to_raw_value(value) else {

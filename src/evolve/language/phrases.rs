@@ -14,7 +14,7 @@ pub enum Language {
 /// Whether a text has ideographs.
 #[must_use]
 pub fn has_ideographs(text: &str) -> bool {
-    text.contains(is_ideograph)
+    !text.is_ascii() && text.contains(is_ideograph)
 }
 
 /// The language of a text: Chinese if it has more ideographs than letters.

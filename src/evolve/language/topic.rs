@@ -1,15 +1,36 @@
 //! What a text is about, apart from whether it is to be done or not.
 
-use crate::text::{each_token, normalised};
+use crate::text::{each_token_of, normalised};
 
 use super::lesson::{AVOID, AVOID_ZH};
 use super::phrases::{find_phrase, has_ideographs};
 
 /// Stems that direct, and say nothing of a topic.
-const DIRECTIVE_STEMS: [&str; 19] = [
-    "alway", "never", "should", "avoid", "prefer", "must", "use", "ensur", "sur", "mak", "don",
-    "t", "not", "no", "instead", "keep", "rememb", "stop", "longer",
-];
+fn is_directive_stem(stem: &str) -> bool {
+    matches!(
+        stem,
+        "alway"
+            | "never"
+            | "should"
+            | "avoid"
+            | "prefer"
+            | "must"
+            | "use"
+            | "ensur"
+            | "sur"
+            | "mak"
+            | "don"
+            | "t"
+            | "not"
+            | "no"
+            | "instead"
+            | "keep"
+            | "rememb"
+            | "stop"
+            | "longer"
+    )
+}
+
 /// Chinese words that direct; longer ones before those that they begin with.
 const DIRECTIVE_WORDS: [&str; 29] = [
     "每次都要",
@@ -73,7 +94,7 @@ const NEGATIVE: [&str; 24] = [
 /// Whether a word directs: for titles and keywords.
 #[must_use]
 pub fn is_directive_word(stem: &str) -> bool {
-    DIRECTIVE_STEMS.contains(&stem) || DIRECTIVE_WORDS.contains(&stem)
+    is_directive_stem(stem) || DIRECTIVE_WORDS.contains(&stem)
 }
 
 /// Whether a text says that something is not to be done.
@@ -122,8 +143,8 @@ impl Topic {
     pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut hashes = Vec::new();
         for text in texts {
-            each_token(&spoken(text), &mut |token| {
-                if !DIRECTIVE_STEMS.contains(&token) {
+            each_token_of(&spoken(text), &|_| true, &mut |token| {
+                if !is_directive_stem(token) {
                     hashes.push(hash(token));
                 }
             });
@@ -137,8 +158,8 @@ impl Topic {
     #[must_use]
     pub fn first_of(text: &str) -> Option<u64> {
         let mut first = None;
-        each_token(&spoken(text), &mut |token| {
-            if first.is_none() && !DIRECTIVE_STEMS.contains(&token) {
+        each_token_of(&spoken(text), &|_| true, &mut |token| {
+            if first.is_none() && !is_directive_stem(token) {
                 first = Some(hash(token));
             }
         });
@@ -160,32 +181,15 @@ impl Topic {
     /// How many tokens both have.
     #[must_use]
     pub fn common(&self, other: &Self) -> usize {
-        let mut common = 0;
-        self.each_common(other, &mut |_| common += 1);
-        common
-    }
-
-    /// Marks those tokens of this one that the other one has, too.
-    pub fn mark_common(&self, other: &Self, marks: &mut [bool]) {
-        self.each_common(other, &mut |at| {
-            if let Some(mark) = marks.get_mut(at) {
-                *mark = true;
-            }
-        });
-    }
-
-    fn each_common(&self, other: &Self, take: &mut dyn FnMut(usize)) {
-        let (mut a, mut b) = (0, 0);
+        let (mut a, mut b, mut common) = (0, 0, 0);
         while let (Some(one), Some(two)) = (self.0.get(a), other.0.get(b)) {
             match one.cmp(two) {
                 std::cmp::Ordering::Less => a += 1,
                 std::cmp::Ordering::Greater => b += 1,
-                std::cmp::Ordering::Equal => {
-                    take(a);
-                    (a, b) = (a + 1, b + 1);
-                }
+                std::cmp::Ordering::Equal => (a, b, common) = (a + 1, b + 1, common + 1),
             }
         }
+        common
     }
 
     /// What both have of what either has, from 0 to 1.
@@ -199,6 +203,49 @@ impl Topic {
     #[must_use]
     pub fn overlap(&self, other: &Self) -> f64 {
         ratio(self.common(other), self.len().min(other.len()))
+    }
+}
+
+/// A topic that many texts are compared with: most have nothing of it, which is seen at little cost.
+#[derive(Debug)]
+pub struct Wanted {
+    /// What is looked for.
+    pub topic: Topic,
+    first: [bool; 256],
+}
+
+impl Wanted {
+    /// The topic of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut first = [false; 256];
+        each_token_of(&spoken(text), &|_| true, &mut |token| {
+            if let Some(byte) = token.bytes().next() {
+                first[usize::from(byte)] = true;
+            }
+        });
+        Self {
+            topic: Topic::of(text),
+            first,
+        }
+    }
+
+    /// Marks those of its tokens that a text has; says whether there are any.
+    pub fn mark(&self, text: &str, marks: &mut [bool]) -> bool {
+        let mut any = false;
+        let is_wanted = |byte: u8| self.first[usize::from(byte)];
+        each_token_of(&spoken(text), &is_wanted, &mut |token| {
+            if token.is_empty() {
+                return;
+            }
+            if let Ok(at) = self.topic.0.binary_search(&hash(token))
+                && let Some(mark) = marks.get_mut(at)
+            {
+                *mark = true;
+                any = true;
+            }
+        });
+        any
     }
 }
 
