@@ -132,6 +132,9 @@ docs() {
     for page in "$ASSETS"/man/man1/*.1; do
         put 0644 "$page" "$PREFIX/share/man/man1/${page##*/}"
     done
+    for schema in src/evolve/schemas/*.json; do
+        put 0644 "$schema" "$PREFIX/share/aiden-skills/schemas/${schema##*/}"
+    done
     put 0644 "$ASSETS/completions/aiden-skills" "$PREFIX/share/bash-completion/completions/aiden-skills"
     put 0644 "$ASSETS/completions/_aiden-skills" "$PREFIX/share/zsh/site-functions/_aiden-skills"
     put 0644 "$ASSETS/completions/aiden-skills.fish" "$PREFIX/share/fish/vendor_completions.d/aiden-skills.fish"

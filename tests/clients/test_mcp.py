@@ -68,6 +68,27 @@ class Mcp(Board):
         usage = json.loads((self.agent / "skill-state" / "usage.json").read_text())
         self.assertEqual(usage["planner"]["use_count"], 2, "counts are written when a client goes")
 
+    def test_a_skill_learns_and_guides_where_that_is_switched_on(self):
+        (self.agent / "agent.toml").write_text("[skills.evolution]\nenabled = true\n")
+
+        async def test(mode):
+            async with self.client(mode=mode) as client:
+                tools = (await client.list_tools()).tools
+                self.assertEqual([tool.name for tool in tools], TOOLS + ["skill_guide", "skill_learn"])
+                task = {
+                    "skill": "planner", "signature": "plan_day", "task": "Always put the meals in first.",
+                    "result": {"status": "success"},
+                }
+                learned = json.loads(self.called(await client.call_tool("skill_learn", task)))
+                self.assertEqual(learned["action"], "ADD" if mode == "legacy" else "MERGE")
+                asked = {"skill": "planner", "task": "Plan the meals of my day"}
+                block = self.called(await client.call_tool("skill_guide", asked))
+                self.assertIn("- Always put the meals in first\n", block)
+                refused = await client.call_tool("skill_learn", {"skill": "none"})
+                self.assertTrue(refused.is_error)
+
+        self.in_both(test)
+
     def test_every_resource_is_listed_and_read(self):
         picture = bytes(range(256))
         assets = self.agent / "skills" / "planner" / "assets"

@@ -10,9 +10,15 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../merge/stand_in.rs"]
+mod stand_in;
 #[path = "../tools/mod.rs"]
 mod tools;
 
+mod advice;
+#[path = "tools.rs"]
+mod agent_tools;
+mod clocks;
 mod decide;
 mod documents;
 mod feedback;

@@ -17,6 +17,7 @@ mod at_once;
 mod background;
 mod daemon;
 mod endurance;
+mod evolution;
 mod hostile;
 mod routes;
 mod runs;
