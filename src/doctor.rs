@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::config::Settings;
+use crate::evolve::faulty_workspaces;
 use crate::library::{self, Library};
 use crate::merge::llm::Llm;
 use crate::store::{
@@ -73,6 +74,13 @@ pub fn examine(settings: &Settings, options: &SkillSyncOptions) -> Result<Vec<Fi
     doctor.next_sync(options)?;
     let library = library::scan(&filesystem)?;
     doctor.library(&library, settings);
+    for (skill, faults) in faulty_workspaces(options) {
+        doctor.find(
+            &skill,
+            format!("{faults} faults are in the documents of what it has learned"),
+            format!("'aiden-skills evolve validate --skill {skill}' names them; 'evolve rollback' restores the bank"),
+        );
+    }
     Ok(doctor.findings)
 }
 

@@ -141,15 +141,20 @@ impl Workspace<'_> {
     /// When the workspace can't be read.
     pub fn proposals(&self) -> Result<Vec<Proposal>, EvolveError> {
         self.look()?;
-        let decided = self.decided()?;
+        let audits = self.audits()?;
+        let decided = decided(&audits);
+        let made: Vec<&str> = audits
+            .iter()
+            .filter(|audit| audit.event_type == "proposal_created")
+            .map(|audit| audit.subject_id.as_str())
+            .collect();
         let mut open: Vec<Proposal> = Vec::new();
         for id in self.ids(AUDIT, Kind::Proposal.prefix())? {
-            if !decided.contains(&id) {
+            if !decided.contains(id.as_str()) {
                 open.extend(self.document::<Proposal>(&file_of(AUDIT, &id)?));
             }
         }
-        let order = self.order_of_proposals()?;
-        let place = |one: &Proposal| order.iter().position(|id| *id == one.proposal_id);
+        let place = |one: &Proposal| made.iter().position(|id| *id == one.proposal_id);
         open.sort_by_key(|one| (place(one), one.created_at.clone(), one.proposal_id.clone()));
         Ok(open)
     }
@@ -188,29 +193,6 @@ impl Workspace<'_> {
         Ok(audits)
     }
 
-    /// Proposals that were accepted, rejected, or changed the bank at once.
-    fn decided(&self) -> Result<BTreeSet<String>, EvolveError> {
-        let mut decided = BTreeSet::new();
-        for audit in self.audits()? {
-            if ["proposal_accepted", "proposal_rejected"].contains(&audit.event_type.as_str()) {
-                decided.insert(audit.subject_id);
-            } else if let Some(proposal) = audit
-                .details
-                .get("proposal_id")
-                .and_then(serde_json::Value::as_str)
-            {
-                decided.insert(proposal.to_owned());
-            }
-        }
-        Ok(decided)
-    }
-
-    fn order_of_proposals(&self) -> Result<Vec<String>, EvolveError> {
-        let audits = self.audits()?.into_iter();
-        let made = audits.filter(|audit| audit.event_type == "proposal_created");
-        Ok(made.map(|audit| audit.subject_id).collect())
-    }
-
     fn open_proposal(
         &self,
         session: &Session<'_>,
@@ -229,7 +211,7 @@ impl Workspace<'_> {
                 "there is no proposal {id:?}: 'evolve proposals' lists those that wait"
             ));
         }
-        if self.decided()?.contains(id) {
+        if decided(&self.audits()?).contains(id.as_str()) {
             return refuse(format!("proposal {id} is decided already"));
         }
         let proposal: Option<Proposal> = self.document(&file_of(AUDIT, id)?);
@@ -244,6 +226,19 @@ impl Workspace<'_> {
             )),
         }
     }
+}
+
+/// Proposals that were accepted, rejected, or changed the bank at once.
+fn decided(audits: &[AuditEntry]) -> BTreeSet<&str> {
+    let ended = audits.iter().filter_map(|audit| {
+        let ends = ["proposal_accepted", "proposal_rejected"].contains(&audit.event_type.as_str());
+        match audit.details.get("proposal_id") {
+            _ if ends => Some(audit.subject_id.as_str()),
+            Some(proposal) => proposal.as_str(),
+            None => None,
+        }
+    });
+    ended.collect()
 }
 
 fn refuse<T>(reason: String) -> Result<T, EvolveError> {

@@ -48,7 +48,8 @@ pub use self::publish::Published;
 pub use self::retrieval::{MAX_ENTRIES, Retrieved, rank, retrieve};
 pub use self::schema::{DocumentKind, Fault, check};
 pub use self::skills::{
-    ACTOR, SkillEvolution, guidance, open_workspace, open_workspace_of, workspace_of,
+    ACTOR, SkillEvolution, faulty_workspaces, guidance, open_workspace, open_workspace_of,
+    workspace_of,
 };
 pub use self::validate::{Finding, Validation};
 pub use self::workspace::{Engine, Workspace};

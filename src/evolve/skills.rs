@@ -18,7 +18,7 @@ use super::learn::Task;
 use super::model::Advisor;
 use super::workspace::{Engine, Workspace};
 use crate::skill::{SkillDocument, shown};
-use crate::store::{LinuxFilesystem, RelPath, layout, make_directories};
+use crate::store::{Filesystem, LinuxFilesystem, RelPath, layout, make_directories};
 use crate::sync::{SkillSyncOptions, open_to_write};
 use crate::tools::{Evolution, SkillTools, Tool, ToolError, read_arguments};
 
@@ -156,16 +156,40 @@ impl SkillEvolution {
     }
 }
 
-/// What is known of a task by each of these skills, as sections of a prompt; those without a workspace say nothing.
+/// The skills whose workspaces have documents that are not as they must be, and how many faults.
 #[must_use]
-pub fn guidance(options: &SkillSyncOptions, skills: &[String], task: &str) -> String {
-    let engine = Engine {
+pub fn faulty_workspaces(options: &SkillSyncOptions) -> Vec<(String, usize)> {
+    let Ok(filesystem) = LinuxFilesystem::open(&options.config_dir) else {
+        return Vec::new();
+    };
+    let entries = filesystem.read_dir(&layout::state_file(DIRECTORY));
+    let engine = looking(options);
+    let names = entries.unwrap_or_default().into_iter();
+    let names = names.filter_map(|entry| entry.name.into_string().ok());
+    let faults = names.filter_map(|name| {
+        let filesystem = open_workspace_of(options, &name, false).ok()?;
+        let validation = Workspace::new(&filesystem, &engine).validate().ok()?;
+        let count = validation.errors.len();
+        (count > 0).then_some((name, count))
+    });
+    faults.collect()
+}
+
+/// Of who changes nothing.
+fn looking(options: &SkillSyncOptions) -> Engine<'static> {
+    Engine {
         actor: ACTOR.to_owned(),
         markers: Markers::default(),
         lock_timeout: options.lock_timeout,
         sources: &SYSTEM,
         advisor: None,
-    };
+    }
+}
+
+/// What is known of a task by each of these skills, as sections of a prompt; those without a workspace say nothing.
+#[must_use]
+pub fn guidance(options: &SkillSyncOptions, skills: &[String], task: &str) -> String {
+    let engine = looking(options);
     let mut sections = String::new();
     for skill in skills {
         let Ok(filesystem) = open_workspace_of(options, skill, false) else {

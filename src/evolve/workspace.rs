@@ -194,7 +194,7 @@ impl<'w> Workspace<'w> {
             let found = self.filesystem.metadata(&path(name));
             found.is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
         };
-        parts.iter().any(|name| is_missing(name))
+        parts.iter().any(is_missing)
     }
 
     fn complete(&self, documents: &Documents<'_>) -> Result<(), EvolveError> {

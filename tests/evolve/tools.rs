@@ -180,6 +180,11 @@ fn a_torn_workspace_costs_its_guidance_and_not_the_profile() {
         .expect(0);
     assert!(run.stdout.contains("[foo] "), "{}", run.stdout);
     assert!(run.stderr.contains("left out"), "{}", run.stderr);
+    let said = board.run(&["doctor"]).expect(3).stdout;
+    assert!(
+        said.contains("foo: 1 faults are in the documents"),
+        "{said}"
+    );
 }
 
 #[test]
