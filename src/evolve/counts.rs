@@ -82,7 +82,8 @@ impl Workspace<'_> {
         let bytes = self.read(&path(FILE))?;
         // They are no more than a help: unreadable ones begin again.
         Ok(bytes
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+            .and_then(|value| serde_json::from_value(value).ok())
             .unwrap_or_default())
     }
 

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::document::{AuditEntry, Experience, SnapshotHead, sequence};
+use super::document::{AuditEntry, Experience, sequence};
 use super::error::EvolveError;
 use super::ids::{Kind, Timestamp};
 use super::workspace::{AUDIT, EXPERIENCE, SNAPSHOTS, Workspace, file_of, path};
@@ -41,7 +42,8 @@ impl Index {
         let audits = workspace.ids(AUDIT, Kind::Audit.prefix())?;
         let kept = workspace
             .read(&path(FILE))?
-            .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+            .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
+            .and_then(|value| Self::deserialize(value).ok());
         let is_of_now = |kept: &Self| {
             kept.experiences == experiences.len()
                 && kept.snapshots == snapshots.len()
@@ -65,7 +67,7 @@ impl Index {
             index.remember(experience);
         }
         for id in &snapshots {
-            if let Some(head) = workspace.document::<SnapshotHead>(&file_of(SNAPSHOTS, id)?) {
+            if let Some(head) = workspace.snapshot_head(&file_of(SNAPSHOTS, id)?) {
                 index.seen(&head.created_at, 0);
                 if let Some(time) = Timestamp::parse(&head.created_at) {
                     index.note_snapshot(id, &time);

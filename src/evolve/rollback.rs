@@ -91,7 +91,7 @@ impl Workspace<'_> {
     fn newest_snapshot(&self) -> Result<String, EvolveError> {
         let mut heads: Vec<SnapshotHead> = Vec::new();
         for id in self.ids(SNAPSHOTS, Kind::Snapshot.prefix())? {
-            heads.extend(self.document::<SnapshotHead>(&file_of(SNAPSHOTS, &id)?));
+            heads.extend(self.snapshot_head(&file_of(SNAPSHOTS, &id)?));
         }
         heads.retain(|head| !head.reason.starts_with(BEFORE_ROLLBACK));
         let newest = heads.into_iter().max_by(|a, b| {

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::document::{Bank, Manifest, ManifestError, NewManifest};
+use super::document::{Bank, Manifest, ManifestError, NewManifest, SnapshotHead};
 use super::error::EvolveError;
 use super::feedback::Markers;
 use super::ids::Sources;
@@ -250,14 +251,27 @@ impl<'w> Workspace<'w> {
 
     /// A document that may be unreadable; then it is told and left out.
     pub(super) fn document<T: DeserializeOwned>(&self, path: &RelPath) -> Option<T> {
-        let read = self.read(path).map_err(|e| e.to_string());
-        let parsed = read.and_then(|bytes| {
-            let bytes = bytes.ok_or_else(|| "it is missing".to_owned())?;
-            serde_json::from_slice(&bytes).map_err(|e| e.to_string())
-        });
-        parsed
-            .map_err(|reason| log::warn!("{path} of {} is left out: {reason}", self.shown()))
-            .ok()
+        let parsed = self
+            .value(path)
+            .and_then(|value| T::deserialize(value).map_err(|e| e.to_string()));
+        parsed.map_err(|reason| self.leave_out(path, &reason)).ok()
+    }
+
+    fn value(&self, path: &RelPath) -> Result<Value, String> {
+        let bytes = self.read(path).map_err(|e| e.to_string())?;
+        let bytes = bytes.ok_or_else(|| "it is missing".to_owned())?;
+        serde_json::from_slice(&bytes).map_err(|e| e.to_string())
+    }
+
+    fn leave_out(&self, path: &RelPath, reason: &str) {
+        log::warn!("{path} of {} is left out: {reason}", self.shown());
+    }
+
+    /// As [`Self::document`], of a snapshot: what it holds may be large, and is passed over.
+    pub(super) fn snapshot_head(&self, path: &RelPath) -> Option<SnapshotHead> {
+        let bytes = self.read(path).ok()??;
+        let head = serde_json::from_slice(&bytes).map_err(|e| e.to_string());
+        head.map_err(|reason| self.leave_out(path, &reason)).ok()
     }
 
     /// The identifiers of the documents in a directory that begin so.

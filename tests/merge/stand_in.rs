@@ -20,16 +20,12 @@ pub enum Reply {
     Says(u16, Vec<u8>),
     /// The same in chunks of a few bytes.
     InChunks(Vec<u8>),
-    /// The same, compressed.
-    Compressed(Vec<u8>),
     /// Says that so many bytes come, and sends no more than half of them.
     BreaksOff(Vec<u8>),
     /// Sends a byte from time to time.
     Drips,
     /// Sends without end.
     Floods,
-    /// The same, compressed.
-    FloodsCompressed,
     /// Says nothing.
     IsSilent,
     /// Hangs up.
@@ -207,12 +203,6 @@ fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<()> {
             }
             stream.write_all(b"0\r\n\r\n")
         }
-        Reply::Compressed(body) => {
-            let body = compressed(body);
-            let headers = format!("content-encoding: gzip\r\n{}", length(body.len()));
-            stream.write_all(head(200, &headers).as_bytes())?;
-            stream.write_all(&body)
-        }
         Reply::BreaksOff(body) => {
             stream.write_all(head(200, &length(body.len())).as_bytes())?;
             stream.write_all(&body[..body.len() / 2])
@@ -230,12 +220,6 @@ fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<()> {
                 stream.write_all(&[b' '; 4096])?;
             }
         }
-        Reply::FloodsCompressed => {
-            let body = compressed(&vec![b' '; 64 * 1024 * 1024]);
-            let headers = format!("content-encoding: gzip\r\n{}", length(body.len()));
-            stream.write_all(head(200, &headers).as_bytes())?;
-            stream.write_all(&body)
-        }
         Reply::IsSilent => {
             // Until the other side hangs up.
             let _ = stream.read(&mut [0; 1]);
@@ -243,12 +227,6 @@ fn answer(mut stream: TcpStream, reply: &Reply) -> std::io::Result<()> {
         }
         Reply::HangsUp => Ok(()),
     }
-}
-
-fn compressed(body: &[u8]) -> Vec<u8> {
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(body).unwrap();
-    gzip.finish().unwrap()
 }
 
 /// The object that a model answers with.
