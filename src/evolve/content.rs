@@ -3,13 +3,23 @@
 use super::language::{
     Language, capitalised, clauses, cut, is_directive_word, language_of, trimmed,
 };
+use crate::skill::turns_direction;
 use crate::text::{is_ideograph, normalised, tokens};
 
-/// Longest title, in characters; an ideograph is as wide as two.
-const MAX_TITLE_CHARS: usize = 80;
-const MAX_TITLE_IDEOGRAPHS: usize = 40;
-/// Most keywords of a new entry.
-const MAX_KEYWORDS: usize = 5;
+/// Longest title that is made of a lesson, in characters; an ideograph is as wide as two.
+const MADE_TITLE_CHARS: usize = 80;
+const MADE_TITLE_IDEOGRAPHS: usize = 40;
+/// Most keywords that are made of a lesson.
+const MADE_KEYWORDS: usize = 5;
+/// Longest lesson, title and keyword, most keywords, and largest text of an entry that are taken from a caller or a file: an
+/// agent is given up to five entries at once.
+pub const MAX_LESSON_CHARS: usize = 2000;
+/// See [`MAX_LESSON_CHARS`].
+pub const MAX_TITLE_CHARS: usize = 200;
+/// See [`MAX_LESSON_CHARS`].
+pub const MAX_KEYWORDS: usize = 20;
+const MAX_CONTENT_BYTES: usize = 16 * 1024;
+const MAX_BULLETS: usize = 200;
 /// Words that say little of what a lesson is about.
 const PLAIN_WORDS: [&str; 14] = [
     "this", "failure", "pattern", "when", "before", "after", "first", "more", "too", "every",
@@ -18,6 +28,55 @@ const PLAIN_WORDS: [&str; 14] = [
 /// Ideographs that part words, or say little.
 const PARTING: &str =
     "的了和是在有我你请把与及或等前后先再要必须不每次都会能将被让从到对为以其于就也还";
+
+/// Whether a character shows nothing, or makes what follows look like something else.
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || turns_direction(c)
+        || matches!(
+            c,
+            '\u{200b}'..='\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{feff}'
+        )
+}
+
+/// Whether a line may be a lesson, a title or a keyword.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_line(line: &str, most: usize) -> Result<(), String> {
+    if line.chars().all(|c| c.is_whitespace() || is_unseen(c)) {
+        return Err("is empty".into());
+    }
+    if line.contains(is_unseen) {
+        return Err("has a character that is not seen".into());
+    }
+    if line.chars().count() > most {
+        return Err(format!("is longer than {most} characters"));
+    }
+    Ok(())
+}
+
+/// Whether a text may be that of an entry.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_content(content: &str) -> Result<(), String> {
+    if content.trim().is_empty() {
+        return Err("is empty".into());
+    }
+    let unseen = |c: char| is_unseen(c) && !matches!(c, '\n' | '\r' | '\t');
+    if content.contains(unseen) {
+        return Err("has a character that is not seen".into());
+    }
+    if content.len() > MAX_CONTENT_BYTES {
+        return Err(format!("is larger than {MAX_CONTENT_BYTES} bytes"));
+    }
+    if count_bullets(content) > MAX_BULLETS {
+        return Err(format!("has more than {MAX_BULLETS} bullets"));
+    }
+    Ok(())
+}
 
 /// The bullets of a text: their lines, counted from 0, and what they say. Those count that begin at column 0, or after two
 /// blanks (kit 5.4).
@@ -87,8 +146,8 @@ pub fn without_lines(content: &str, lines: &[usize]) -> String {
 pub fn title_of(lesson: &str) -> String {
     let first = clauses(lesson).next().unwrap_or(lesson);
     let most = match language_of(first) {
-        Language::Chinese => MAX_TITLE_IDEOGRAPHS,
-        Language::English => MAX_TITLE_CHARS,
+        Language::Chinese => MADE_TITLE_IDEOGRAPHS,
+        Language::English => MADE_TITLE_CHARS,
     };
     capitalised(trimmed(cut(first, most)))
 }
@@ -116,7 +175,7 @@ pub fn keywords_of(lesson: &str, weight: impl Fn(&str) -> f64) -> Vec<String> {
     let mut weighed: Vec<(f64, String)> =
         words.into_iter().map(|word| (weigh(&word), word)).collect();
     weighed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    weighed.truncate(MAX_KEYWORDS);
+    weighed.truncate(MADE_KEYWORDS);
     weighed.into_iter().map(|(_, word)| word).collect()
 }
 

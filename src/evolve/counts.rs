@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Entry;
 use super::error::EvolveError;
+use super::record::Change;
 use super::workspace::{Workspace, path};
 use crate::store::{Document, Documents};
 
@@ -96,27 +97,35 @@ impl Workspace<'_> {
             return Ok(());
         }
         let documents = Documents::lock(self.filesystem, self.engine.lock_timeout)?;
+        Ok(documents.commit(&[self.counted(more)?])?)
+    }
+
+    /// The counts with these added.
+    fn counted(&self, more: &Counts) -> Result<Document, EvolveError> {
         let mut counts = self.counts()?;
         for (id, count) in more {
             let sum = counts.entry(id.clone()).or_default();
             *sum = sum.plus(*count);
         }
-        let document = Document {
+        Ok(Document {
             path: path(FILE),
             bytes: super::document::to_file(&counts),
-        };
-        Ok(documents.commit(&[document])?)
+        })
     }
 
-    /// Counts what proved good; nobody is refused an answer for that.
-    pub(super) fn count_confirmations(&self, entries: &[String]) {
+    /// Counts what proved good, together with the change; nobody is refused an answer for that.
+    pub(super) fn count_confirmations(&self, entries: &[String], change: &mut Change<'_>) {
+        if entries.is_empty() {
+            return;
+        }
         let one = Count {
             retrievals: 0,
             confirmations: 1,
         };
         let counts = entries.iter().map(|id| (id.clone(), one)).collect();
-        if let Err(e) = self.add_counts(&counts) {
-            log::warn!("it was not counted: {e}");
+        match self.counted(&counts) {
+            Ok(document) => change.put(FILE, document.bytes),
+            Err(e) => log::warn!("it was not counted: {e}"),
         }
     }
 }

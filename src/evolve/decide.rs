@@ -1,6 +1,6 @@
 //! What becomes of a lesson (kit 5.4): pure.
 
-use super::content::{title_of, with_bullet, with_replaced};
+use super::content::{bullets, title_of, with_bullet, with_replaced};
 use super::document::{Action, Entry};
 use super::language::find_phrase;
 use super::matching::{MATCH, Match, Relation, best_match, contradicted, likest};
@@ -109,11 +109,17 @@ pub fn decide(
             reasoning,
         });
     };
+    let mut title = entry.title.clone();
     let (action, content) = match relation {
         Relation::Contradict => {
             let mut lines = contradicted(entry, lesson);
             if lines.is_empty() {
                 lines.extend(likest(entry, lesson));
+            }
+            // A title that was made of what is not true any more would go on saying it.
+            let was = bullets(&entry.content).filter(|(at, _)| lines.contains(at));
+            if was.into_iter().any(|(_, bullet)| title_of(bullet) == title) {
+                title = title_of(lesson);
             }
             (
                 Action::Supersede,
@@ -126,7 +132,7 @@ pub fn decide(
         action,
         at: Some(found.at),
         content: judged.content.clone().unwrap_or(content),
-        title: entry.title.clone(),
+        title: judged.title.clone().unwrap_or(title),
         score: by_rule.then_some(found.score),
         reasoning,
     })

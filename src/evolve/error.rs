@@ -8,7 +8,7 @@ use crate::tools::ToolError;
 pub enum EvolveError {
     /// The workspace has no manifest, or one that can't be read.
     #[error(
-        "the workspace {workspace} is corrupt ({reason}): re-initialise it with 'evolve init', or restore it with 'evolve rollback'"
+        "the workspace {workspace} is corrupt ({reason}): restore it with 'evolve rollback', or move manifest.json away and re-initialise it with 'evolve init'"
     )]
     Workspace {
         /// Where it is.
@@ -16,6 +16,9 @@ pub enum EvolveError {
         /// What is wrong with manifest.json.
         reason: String,
     },
+    /// There is no workspace.
+    #[error("there is no workspace {0}: make it with 'evolve init'")]
+    NoWorkspace(String),
     /// The manifest lacks what everything depends on.
     #[error("the manifest of {workspace} is invalid: {reason}; correct manifest.json")]
     Manifest {

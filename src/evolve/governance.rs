@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::json;
 
-use super::document::{AuditEntry, Entry, PromotionDecision, Proposal};
+use super::document::{AuditEntry, Entry, Object, PromotionDecision, Proposal};
 use super::error::EvolveError;
 use super::ids::Kind;
 use super::mutate::{Mutation, mutate};
@@ -59,7 +59,7 @@ impl Workspace<'_> {
         let details = |action: &str, more: serde_json::Value| {
             let mut details = json!({
                 "action": action, "reasoning": decision.reason, "decision_id": decision.decision_id,
-                "decider": decision.decider.id
+                "decider": decision.decider
             });
             if let (Some(details), serde_json::Value::Object(more)) =
                 (details.as_object_mut(), more)
@@ -151,7 +151,7 @@ impl Workspace<'_> {
         let mut open: Vec<Proposal> = Vec::new();
         for id in self.ids(AUDIT, Kind::Proposal.prefix())? {
             if !decided.contains(id.as_str()) {
-                open.extend(self.document::<Proposal>(&file_of(AUDIT, &id)?));
+                open.extend(self.document::<Proposal>(&file_of(AUDIT, &id)?)?);
             }
         }
         let place = |one: &Proposal| made.iter().position(|id| *id == one.proposal_id);
@@ -182,7 +182,7 @@ impl Workspace<'_> {
     pub(super) fn audits(&self) -> Result<Vec<AuditEntry>, EvolveError> {
         let mut audits: Vec<AuditEntry> = Vec::new();
         for id in self.ids(AUDIT, Kind::Audit.prefix())? {
-            audits.extend(self.document::<AuditEntry>(&file_of(AUDIT, &id)?));
+            audits.extend(self.document::<AuditEntry>(&file_of(AUDIT, &id)?)?);
         }
         // Ours are in the order in which they were made, whatever the clock said; those of others come before.
         let place = |one: &AuditEntry| super::document::sequence(&one.details);
@@ -214,7 +214,7 @@ impl Workspace<'_> {
         if decided(&self.audits()?).contains(id.as_str()) {
             return refuse(format!("proposal {id} is decided already"));
         }
-        let proposal: Option<Proposal> = self.document(&file_of(AUDIT, id)?);
+        let proposal: Option<Proposal> = self.document(&file_of(AUDIT, id)?)?;
         match proposal {
             Some(proposal) if proposal.skill_id == *skill_id => Ok(proposal),
             Some(proposal) => refuse(format!(
@@ -251,10 +251,15 @@ fn parse(text: &str) -> Result<(PromotionDecision, serde_json::Value), EvolveErr
     let document: serde_json::Value =
         serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
     if let Some(fault) = check(DocumentKind::Decision, &document).first() {
-        return Err(wrong(format!("{}: {}", fault.path, fault.error)));
+        return Err(wrong(
+            format!("{} {}", fault.path, fault.error).trim().to_owned(),
+        ));
     }
-    let decision = serde_json::from_value(document.clone()).map_err(|e| wrong(e.to_string()))?;
-    Ok((decision, document))
+    let spelt: Object = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    if let Some(key) = spelt.repeated() {
+        return Err(wrong(format!("it has the field {key} twice")));
+    }
+    Ok((PromotionDecision::of(&document), document))
 }
 
 fn check_decider(
@@ -262,7 +267,7 @@ fn check_decider(
     proposal: &Proposal,
     governor: Option<&str>,
 ) -> Result<(), EvolveError> {
-    let decider = &decision.decider.id;
+    let decider = &decision.decider;
     if let Some(governor) = governor.filter(|governor| governor != decider) {
         return refuse(format!(
             "the decision is {decider:?}'s, but the governor of this skill is {governor:?}"
@@ -305,6 +310,7 @@ fn mutation_of(proposal: &Proposal) -> Mutation {
         action: proposal.proposed_action,
         entry,
         previous_version: payload.base_entry_version.clone(),
+        changes_title: payload.title.is_some(),
         lesson: lesson.to_owned(),
         confidence: 1.0,
         experience_id: experience.trim_end_matches(".json").to_owned(),

@@ -6,6 +6,7 @@ use super::counts::{Count, Counts};
 use super::document::Bank;
 use super::error::EvolveError;
 use super::retrieval::{MAX_ENTRIES, block, retrieve};
+use super::signature::signature_of;
 use super::workspace::Workspace;
 
 /// What an agent is given.
@@ -54,7 +55,13 @@ impl Workspace<'_> {
     ) -> Result<Guidance, EvolveError> {
         let ready = self.look()?;
         let entries = &ready.bank.entries;
-        let found = retrieve(entries, task, signature, limit.unwrap_or(MAX_ENTRIES));
+        let signature = signature_of(signature, Some(task));
+        let found = retrieve(
+            entries,
+            task,
+            signature.as_deref(),
+            limit.unwrap_or(MAX_ENTRIES),
+        );
         let chosen = || {
             found
                 .iter()

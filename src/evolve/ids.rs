@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use time::format_description::well_known::Rfc3339;
@@ -157,7 +158,13 @@ pub struct SystemSources;
 
 impl Sources for SystemSources {
     fn now(&self) -> OffsetDateTime {
-        OffsetDateTime::now_utc()
+        // A clock that was never set may show a year that has no date.
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let seconds = since
+            .ok()
+            .and_then(|since| i64::try_from(since.as_secs()).ok());
+        let time = seconds.and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+        time.unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
     fn random(&self) -> io::Result<[u8; DIGITS / 2]> {

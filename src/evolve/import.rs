@@ -1,6 +1,5 @@
 //! Banks of the kit's Python era: other prefixes of identifiers, and fields that are missing.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::content::{keywords_of, title_of};
@@ -12,24 +11,27 @@ use super::record::Change;
 use super::workspace::{BANK, SNAPSHOTS, Workspace};
 use crate::store::Hash;
 
-/// An entry of another era; whatever it lacks is made up for.
-#[derive(Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-struct Foreign {
-    #[serde(alias = "id", alias = "skill_id")]
-    skill_entry_id: String,
-    #[serde(alias = "name")]
-    title: String,
-    #[serde(alias = "body", alias = "instructions")]
-    content: Value,
-    version: String,
-    task_signature: Option<String>,
-    keywords: Vec<String>,
-    #[serde(alias = "experience_ids")]
-    source_experience_ids: Vec<String>,
-    #[serde(alias = "created_at")]
-    updated_at: String,
+/// A field of an entry of another era, which has several names in that.
+fn text_of<'v>(entry: &'v Value, names: &[&str]) -> Result<&'v str, String> {
+    let given = names.iter().find_map(|name| entry.get(name));
+    match given {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("{} must be a text", names[0])),
+    }
+}
+
+fn texts_of(entry: &Value, names: &[&str]) -> Result<Vec<String>, String> {
+    let given = names.iter().find_map(|name| entry.get(name));
+    let texts = match given {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::Array(all)) => all
+            .iter()
+            .map(|one| one.as_str().map(str::to_owned))
+            .collect(),
+        Some(_) => None,
+    };
+    texts.ok_or_else(|| format!("{} must be a list of texts", names[0]))
 }
 
 impl Workspace<'_> {
@@ -53,10 +55,8 @@ impl Workspace<'_> {
         let now = change.time();
         let mut new: Vec<Entry> = Vec::new();
         for (at, value) in foreign.iter().enumerate() {
-            let entry: Foreign = serde_json::from_value((*value).clone())
-                .map_err(|e| wrong(format!("entry {}: {e}", at + 1)))?;
             let entry =
-                translated(entry, &now).map_err(|e| wrong(format!("entry {}: {e}", at + 1)))?;
+                translated(value, &now).map_err(|e| wrong(format!("entry {}: {e}", at + 1)))?;
             let id = &entry.skill_entry_id;
             let known = ready.bank.entries.iter().chain(&new);
             match known.into_iter().find(|known| known.skill_entry_id == *id) {
@@ -97,55 +97,56 @@ fn entries_of(value: &Value) -> Option<&Vec<Value>> {
     bank.get("skills").and_then(Value::as_array)
 }
 
-fn translated(foreign: Foreign, now: &Timestamp) -> Result<Entry, String> {
-    let content = match &foreign.content {
-        Value::String(text) => text.replace("\r\n", "\n").trim_end().to_owned(),
-        Value::Array(lines) => {
+/// An entry of ours; whatever the other one lacks is made up for.
+fn translated(foreign: &Value, now: &Timestamp) -> Result<Entry, String> {
+    if !foreign.is_object() {
+        return Err("it is no JSON object".into());
+    }
+    let id = text_of(foreign, &["skill_entry_id", "id", "skill_id"])?;
+    let content = ["content", "body", "instructions"];
+    let content = match content.iter().find_map(|name| foreign.get(name)) {
+        Some(Value::String(text)) => text.replace("\r\n", "\n").trim_end().to_owned(),
+        Some(Value::Array(lines)) => {
             let lines = lines.iter().filter_map(Value::as_str).map(one_line);
-            lines
-                .map(|line| format!("- {line}"))
-                .collect::<Vec<_>>()
-                .join("\n")
+            let lines: Vec<String> = lines.map(|line| format!("- {line}")).collect();
+            lines.join("\n")
         }
         _ => String::new(),
     };
     if content.is_empty() {
         return Err("it has no content".into());
     }
-    let title = one_line(&foreign.title);
+    let title = one_line(text_of(foreign, &["title", "name"])?);
     let first = content.lines().next().unwrap_or_default();
     let title = if title.is_empty() {
         title_of(first.trim_start_matches(['-', '#', ' ']))
     } else {
         title
     };
-    let time = match foreign.updated_at.as_str() {
+    let time = match text_of(foreign, &["updated_at", "created_at"])? {
         "" => now.clone(),
         text => Timestamp::parse(text).ok_or_else(|| format!("updated_at {text:?} is no time"))?,
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if !foreign.skill_entry_id.chars().all(plain) {
-        return Err(format!("{:?} is no identifier", foreign.skill_entry_id));
+    if !id.chars().all(plain) {
+        return Err(format!("{id:?} is no identifier"));
     }
-    let seed = if foreign.skill_entry_id.is_empty() {
-        &title
-    } else {
-        &foreign.skill_entry_id
-    };
+    let seed = if id.is_empty() { &title } else { id };
     let mut entry = Entry::new(id_of(Kind::Entry, seed, "skill-"), title, content, &time);
-    if !foreign.version.is_empty() {
-        let version = Version::parse(&foreign.version);
-        let version = version.ok_or_else(|| format!("{:?} is no version", foreign.version))?;
+    let version = text_of(foreign, &["version"])?;
+    if !version.is_empty() {
+        let version =
+            Version::parse(version).ok_or_else(|| format!("{version:?} is no version"))?;
         entry.version = version.to_string();
     }
-    entry.task_signature = foreign
-        .task_signature
-        .filter(|signature| !signature.is_empty());
-    entry.keywords = foreign.keywords;
+    let signature = text_of(foreign, &["task_signature"])?;
+    entry.task_signature = Some(signature.to_owned()).filter(|signature| !signature.is_empty());
+    entry.keywords = texts_of(foreign, &["keywords"])?;
     if entry.keywords.is_empty() {
         entry.keywords = keywords_of(&entry.title, |_| 1.0);
     }
-    let experiences = foreign.source_experience_ids.iter();
+    let experiences = texts_of(foreign, &["source_experience_ids", "experience_ids"])?;
+    let experiences = experiences.iter();
     entry.source_experience_ids = experiences
         .map(|id| id_of(Kind::Experience, id, "bank-exp-"))
         .collect();

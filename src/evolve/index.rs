@@ -55,7 +55,7 @@ impl Index {
         let mut index = Self::default();
         let mut all: Vec<Experience> = Vec::new();
         for id in &experiences {
-            all.extend(workspace.document::<Experience>(&file_of(EXPERIENCE, id)?));
+            all.extend(workspace.document::<Experience>(&file_of(EXPERIENCE, id)?)?);
             index.experiences += 1;
         }
         all.sort_by(|a, b| {
@@ -67,7 +67,7 @@ impl Index {
             index.remember(experience);
         }
         for id in &snapshots {
-            if let Some(head) = workspace.snapshot_head(&file_of(SNAPSHOTS, id)?) {
+            if let Some(head) = workspace.snapshot_head(&file_of(SNAPSHOTS, id)?)? {
                 index.seen(&head.created_at, 0);
                 if let Some(time) = Timestamp::parse(&head.created_at) {
                     index.note_snapshot(id, &time);
@@ -76,7 +76,7 @@ impl Index {
             index.snapshots += 1;
         }
         for id in &audits {
-            if let Some(audit) = workspace.document::<AuditEntry>(&file_of(AUDIT, id)?) {
+            if let Some(audit) = workspace.document::<AuditEntry>(&file_of(AUDIT, id)?)? {
                 index.seen(&audit.created_at, sequence(&audit.details));
             }
             index.audits += 1;

@@ -1,10 +1,12 @@
 //! The reading of a calling agent, in place of the engine's own.
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::content::{MAX_KEYWORDS, MAX_LESSON_CHARS, MAX_TITLE_CHARS, check_content, check_line};
 use super::decide::Judged;
-use super::document::object_of;
 use super::document::{FeedbackSource, FeedbackStatus};
+use super::document::{object_of, value_of};
 use super::error::EvolveError;
 use super::feedback::Feedback;
 use super::language::one_line;
@@ -47,14 +49,16 @@ impl Judgement {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, EvolveError> {
-        let wrong = |reason: String| {
-            EvolveError::Input(format!("the judgement is not as it must be: {reason}"))
-        };
-        let judgement: Self = object_of(text).map_err(wrong)?;
+        Self::of(&value_of(text).map_err(wrong)?)
+    }
+
+    /// Of JSON that was read already.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(value: &Value) -> Result<Self, EvolveError> {
+        let judgement: Self = object_of(value).map_err(wrong)?;
         if let Some(feedback) = &judgement.feedback {
-            if one_line(&feedback.lesson).is_empty() {
-                return Err(wrong("feedback.lesson is empty".into()));
-            }
             if feedback
                 .confidence
                 .is_some_and(|confidence| !(0.0..=1.0).contains(&confidence))
@@ -68,10 +72,30 @@ impl Judgement {
         {
             return Err(wrong("match.skill_entry_id is missing".into()));
         }
-        for (what, text) in [("title", &judgement.title), ("content", &judgement.content)] {
-            if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-                return Err(wrong(format!("{what} is empty")));
+        let lesson = judgement.feedback.as_ref().map(|feedback| &feedback.lesson);
+        for (what, text, most) in [
+            ("feedback.lesson", lesson, MAX_LESSON_CHARS),
+            ("title", judgement.title.as_ref(), MAX_TITLE_CHARS),
+        ] {
+            if let Some(text) = text {
+                check_line(&one_line(text), most).map_err(|e| wrong(format!("{what} {e}")))?;
             }
+        }
+        for keyword in judgement.keywords.iter().flatten() {
+            check_line(&one_line(keyword), MAX_TITLE_CHARS)
+                .map_err(|e| wrong(format!("a keyword {e}")))?;
+        }
+        if judgement
+            .keywords
+            .as_ref()
+            .is_some_and(|all| all.len() > MAX_KEYWORDS)
+        {
+            return Err(wrong(format!(
+                "there are more than {MAX_KEYWORDS} keywords"
+            )));
+        }
+        if let Some(content) = &judgement.content {
+            check_content(content).map_err(|e| wrong(format!("content {e}")))?;
         }
         Ok(judgement)
     }
@@ -126,4 +150,8 @@ impl Judgement {
         let judged = parts.into_iter().filter(|(_, is_judged)| *is_judged);
         judged.map(|(part, _)| part).collect()
     }
+}
+
+fn wrong(reason: String) -> EvolveError {
+    EvolveError::Input(format!("the judgement is not as it must be: {reason}"))
 }

@@ -135,8 +135,8 @@ impl Workspace<'_> {
             self.conclude(&mut change, ready, mutation, &mut learned)?;
         }
         let confirmed = self.confirmed(task, signature.as_deref(), &learned);
+        self.count_confirmations(&confirmed, &mut change);
         change.commit()?;
-        self.count_confirmations(&confirmed);
         if let Err(e) = self.shorten_by_model(&mut learned) {
             log::warn!("the entry could not be made shorter: {e}");
         }
@@ -274,7 +274,7 @@ impl Workspace<'_> {
             proposed_action: mutation.action,
             proposed_payload: Payload {
                 skill_entry_id: entry.skill_entry_id.clone(),
-                title: is_new.then(|| entry.title.clone()),
+                title: (is_new || mutation.changes_title).then(|| entry.title.clone()),
                 content: entry.content.clone(),
                 version: entry.version.clone(),
                 base_entry_version: mutation.previous_version.clone(),
@@ -329,6 +329,7 @@ impl Workspace<'_> {
         Ok(Mutation {
             action: decision.action,
             previous_version: known.map(|known| known.version.clone()),
+            changes_title: known.is_some_and(|known| known.title != entry.title),
             entry,
             lesson: feedback.lesson.clone(),
             confidence: feedback.confidence,
@@ -354,7 +355,7 @@ impl Workspace<'_> {
         let recent = signature.map_or(&[][..], |signature| change.index().recent(signature));
         let mut earlier = Vec::new();
         for id in recent {
-            earlier.extend(self.document::<Experience>(&file_of(EXPERIENCE, id)?));
+            earlier.extend(self.document::<Experience>(&file_of(EXPERIENCE, id)?)?);
         }
         Ok(earlier)
     }
@@ -478,6 +479,7 @@ fn changed_entry(
 ) -> Entry {
     let mut entry = known.clone();
     entry.content.clone_from(&decision.content);
+    entry.title.clone_from(&decision.title);
     entry.version = version.to_string();
     entry.source_experience_ids.push(experience_id.to_owned());
     entry.updated_at = now.as_str().to_owned();

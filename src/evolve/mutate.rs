@@ -16,6 +16,8 @@ pub(super) struct Mutation {
     pub entry: Entry,
     /// None: it is new.
     pub previous_version: Option<String>,
+    /// Whether the title is another one than before.
+    pub changes_title: bool,
     pub lesson: String,
     pub confidence: f64,
     pub experience_id: String,
@@ -93,6 +95,9 @@ fn put(bank: &mut Bank, entry: &Entry, at_least: &str) {
         Some(at) => bank.change(at, |known| {
             known.content.clone_from(&entry.content);
             known.version.clone_from(&entry.version);
+            if !entry.title.is_empty() {
+                known.title.clone_from(&entry.title);
+            }
             known
                 .source_experience_ids
                 .clone_from(&entry.source_experience_ids);

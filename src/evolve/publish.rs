@@ -6,7 +6,9 @@ use serde_json::json;
 use super::document::Entry;
 use super::error::EvolveError;
 use super::workspace::Workspace;
-use crate::skill::{MAX_EDIT_BYTES, SECTION_BEGIN, SECTION_END, section_range};
+use crate::skill::{
+    Fence, MAX_EDIT_BYTES, SECTION_BEGIN, SECTION_END, check_section, section_range,
+};
 use crate::store::Hash;
 use crate::tools::{Caller, SkillTools, Tool};
 
@@ -38,6 +40,11 @@ impl Workspace<'_> {
         text: &str,
     ) -> Result<Published, EvolveError> {
         let ready = self.look()?;
+        check_section(text).map_err(|reason| {
+            EvolveError::Refused(format!(
+                "SKILL.md of skill {skill:?} has no place for what was learned: {reason}"
+            ))
+        })?;
         let mut entries = ready.bank.newest_first();
         let mut left_out = Vec::new();
         let new = loop {
@@ -119,16 +126,11 @@ fn plain(content: &str) -> String {
     let lines = content.lines().map(str::trim_end);
     let lines = lines.filter(|line| !marks.contains(&line.trim()));
     let mut lines: Vec<&str> = lines.collect();
-    let fences = ["```", "~~~"].map(|fence| {
-        let opens = lines
-            .iter()
-            .filter(|line| line.trim_start().starts_with(fence));
-        (fence, opens.count() % 2 == 1)
-    });
-    for (fence, is_open) in fences {
-        if is_open {
-            lines.push(fence);
-        }
+    let mut fence = Fence::default();
+    for line in &lines {
+        fence.holds(line);
     }
+    let end = fence.end();
+    lines.extend(end.as_deref());
     lines.join("\n").trim_end().to_owned()
 }

@@ -21,6 +21,13 @@ struct SnapshotText {
     skill_bank: Box<RawValue>,
 }
 
+/// What a snapshot gives back.
+struct Restorable {
+    manifest: Manifest,
+    manifest_text: Vec<u8>,
+    bank_text: Vec<u8>,
+}
+
 impl Workspace<'_> {
     /// Restores manifest and bank of a snapshot, the newest unless told otherwise; says which.
     ///
@@ -36,33 +43,12 @@ impl Workspace<'_> {
             return Err(abort(format!("{} has no snapshots", self.shown())));
         }
         let documents = Documents::lock(self.filesystem, self.engine.lock_timeout)?;
-        let id = match to {
-            Some(id) => id.to_owned(),
-            None => self.newest_snapshot()?,
+        let (id, restored) = match to {
+            Some(id) => (id.to_owned(), self.restorable(id)?),
+            None => self.newest_restorable()?,
         };
-        if !Kind::Snapshot.is(&id) {
-            return Err(abort(format!("{id:?} is no identifier of a snapshot")));
-        }
-        let bytes = self.read(&file_of(SNAPSHOTS, &id)?)?;
-        let bytes = bytes.ok_or_else(|| abort(format!("there is no snapshot {id}")))?;
-        let wrong =
-            |what: &str, reason: String| abort(format!("{what} of snapshot {id}: {reason}"));
-        let snapshot: SnapshotText =
-            serde_json::from_slice(&bytes).map_err(|e| wrong("the text", e.to_string()))?;
-        let manifest_text = reindented(&snapshot.manifest);
-        let bank_text = reindented(&snapshot.skill_bank);
-        for (what, kind, text) in [
-            ("the manifest", DocumentKind::Manifest, &manifest_text),
-            ("the bank", DocumentKind::Bank, &bank_text),
-        ] {
-            let value: Value =
-                serde_json::from_slice(text).map_err(|e| wrong(what, e.to_string()))?;
-            if let Some(fault) = check(kind, &value).first() {
-                return Err(wrong(what, format!("{}: {}", fault.path, fault.error)));
-            }
-        }
-        let manifest = Manifest::parse(&manifest_text);
-        let manifest = manifest.map_err(|_| wrong("the manifest", "it lacks fields".into()))?;
+        let (manifest_text, bank_text) = (restored.manifest_text, restored.bank_text);
+        let manifest = restored.manifest;
         let mut change = Change::without_session(self, documents, manifest.skill_id.clone())?;
         let now = (self.read(&path(MANIFEST))?, self.read(&path(BANK))?);
         let before = match &now {
@@ -87,20 +73,60 @@ impl Workspace<'_> {
         Ok(id)
     }
 
-    /// The newest snapshot that is not one of before a rollback.
-    fn newest_snapshot(&self) -> Result<String, EvolveError> {
+    /// What a snapshot holds, if all of it is valid.
+    fn restorable(&self, id: &str) -> Result<Restorable, EvolveError> {
+        let abort = |reason: String| EvolveError::Restore(reason);
+        if !Kind::Snapshot.is(id) {
+            return Err(abort(format!("{id:?} is no identifier of a snapshot")));
+        }
+        let bytes = self.read(&file_of(SNAPSHOTS, id)?)?;
+        let bytes = bytes.ok_or_else(|| abort(format!("there is no snapshot {id}")))?;
+        let wrong =
+            |what: &str, reason: String| abort(format!("{what} of snapshot {id}: {reason}"));
+        let snapshot: SnapshotText =
+            serde_json::from_slice(&bytes).map_err(|e| wrong("the text", e.to_string()))?;
+        let manifest_text = alone(&snapshot.manifest);
+        let bank_text = alone(&snapshot.skill_bank);
+        for (what, kind, text) in [
+            ("the manifest", DocumentKind::Manifest, &manifest_text),
+            ("the bank", DocumentKind::Bank, &bank_text),
+        ] {
+            let value: Value =
+                serde_json::from_slice(text).map_err(|e| wrong(what, e.to_string()))?;
+            if let Some(fault) = check(kind, &value).first() {
+                return Err(wrong(what, format!("{}: {}", fault.path, fault.error)));
+            }
+        }
+        let manifest = Manifest::parse(&manifest_text);
+        let manifest = manifest.map_err(|_| wrong("the manifest", "it lacks fields".into()))?;
+        Ok(Restorable {
+            manifest,
+            manifest_text,
+            bank_text,
+        })
+    }
+
+    /// The newest snapshot that can be restored and is not one of before a rollback.
+    fn newest_restorable(&self) -> Result<(String, Restorable), EvolveError> {
         let mut heads: Vec<SnapshotHead> = Vec::new();
         for id in self.ids(SNAPSHOTS, Kind::Snapshot.prefix())? {
-            heads.extend(self.snapshot_head(&file_of(SNAPSHOTS, &id)?));
+            heads.extend(self.snapshot_head(&file_of(SNAPSHOTS, &id)?)?);
         }
         heads.retain(|head| !head.reason.starts_with(BEFORE_ROLLBACK));
-        let newest = heads.into_iter().max_by(|a, b| {
+        heads.sort_by(|a, b| {
             let key = |head: &SnapshotHead| (head.created_at.clone(), head.snapshot_id.clone());
-            key(a).cmp(&key(b))
+            key(b).cmp(&key(a))
         });
-        newest
-            .map(|head| head.snapshot_id)
-            .ok_or_else(|| EvolveError::Restore("there is no snapshot that can be read".into()))
+        for head in heads {
+            match self.restorable(&head.snapshot_id) {
+                Ok(restorable) => return Ok((head.snapshot_id, restorable)),
+                Err(EvolveError::Restore(reason)) => log::warn!("passed over: {reason}"),
+                Err(e) => return Err(e),
+            }
+        }
+        Err(EvolveError::Restore(
+            "there is no snapshot that can be restored".into(),
+        ))
     }
 
     /// Keeps the bytes of what can't be read, and says under which names.
@@ -134,10 +160,9 @@ fn is_whole(manifest: &[u8], bank: &[u8]) -> bool {
     is_object(manifest) && Bank::parse(bank).is_ok()
 }
 
-/// A value as a document of its own: one level less deep.
-fn reindented(raw: &RawValue) -> Vec<u8> {
-    // Line breaks are never within strings.
-    let mut bytes = raw.get().replace("\n  ", "\n").into_bytes();
+/// A value as a document of its own; snapshots hold the texts as they were.
+fn alone(raw: &RawValue) -> Vec<u8> {
+    let mut bytes = raw.get().as_bytes().to_vec();
     bytes.push(b'\n');
     bytes
 }

@@ -1,6 +1,6 @@
 //! The kind of a task, in snake case.
 
-use super::language::{Topic, Wanted};
+use super::language::{Topic, Wanted, one_line, sentences};
 use crate::text::{is_ideograph, normalised};
 
 /// Longest derived signature, in words.
@@ -11,7 +11,9 @@ const MAX_WORDS: usize = 8;
 pub fn signature_of(given: Option<&str>, task: Option<&str>) -> Option<String> {
     let given = given.map(spelt).filter(|given| !given.is_empty());
     given.or_else(|| {
-        let task = spelt(task?);
+        // What follows the first sentence is how, not what.
+        let task = one_line(task?);
+        let task = spelt(sentences(&task).next()?);
         let words: Vec<&str> = task.split('_').take(MAX_WORDS).collect();
         let short: String = words.join("_");
         let cut: String = short.chars().take(MAX_WORDS * 10).collect();
@@ -22,13 +24,13 @@ pub fn signature_of(given: Option<&str>, task: Option<&str>) -> Option<String> {
 fn spelt(text: &str) -> String {
     let mut spelt = String::new();
     for c in normalised(text).chars() {
-        if c.is_alphanumeric() || is_ideograph(c) || matches!(c, '.' | ':' | '/') {
+        if c.is_alphanumeric() || is_ideograph(c) {
             spelt.push(c);
         } else if !spelt.is_empty() && !spelt.ends_with('_') {
             spelt.push('_');
         }
     }
-    spelt.trim_matches(['_', '.', ':', '/']).to_owned()
+    spelt.trim_matches('_').to_owned()
 }
 
 /// Signatures that share so much of their words are of one kind.

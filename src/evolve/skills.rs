@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
@@ -20,7 +19,7 @@ use super::workspace::{Engine, Workspace};
 use crate::skill::{SkillDocument, shown};
 use crate::store::{Filesystem, LinuxFilesystem, RelPath, layout, make_directories};
 use crate::sync::{SkillSyncOptions, open_to_write};
-use crate::tools::{Evolution, SkillTools, Tool, ToolError, read_arguments};
+use crate::tools::{Evolution, SkillTools, Tool, ToolError, check_arguments};
 
 /// Who does it, unless told otherwise.
 pub const ACTOR: &str = concat!("aiden-skills/", env!("CARGO_PKG_VERSION"));
@@ -72,10 +71,7 @@ pub fn open_workspace(
     opened.map_err(|source| {
         let shown = directory.display();
         if source.kind() == io::ErrorKind::NotFound && !to_make {
-            return EvolveError::Workspace {
-                workspace: shown.to_string(),
-                reason: "there is no such directory".into(),
-            };
+            return EvolveError::NoWorkspace(shown.to_string());
         }
         EvolveError::System {
             doing: format!("the workspace {shown} can't be opened"),
@@ -90,26 +86,6 @@ pub struct SkillEvolution {
     advisor: Option<Arc<dyn Advisor>>,
     /// What a process that stays has not written yet, by skill; none: counts are written at once.
     gathered: Option<Mutex<BTreeMap<String, Counts>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct GuideInput {
-    skill: Option<String>,
-    task: Option<String>,
-    signature: Option<String>,
-    limit: Option<usize>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct LearnInput {
-    skill: Option<String>,
-    signature: Option<String>,
-    task: Option<String>,
-    feedback: Option<String>,
-    result: Option<Value>,
-    judgement: Option<Value>,
 }
 
 impl SkillEvolution {
@@ -208,49 +184,40 @@ pub fn guidance(options: &SkillSyncOptions, skills: &[String], task: &str) -> St
 
 impl Evolution for SkillEvolution {
     fn guide(&self, tools: &SkillTools, input: &Value) -> Result<String, ToolError> {
-        let input: GuideInput = read_arguments(Tool::Guide, input)?;
-        let skill = required(
-            input.skill.as_deref(),
-            "skill",
-            "say by which skill the task is done",
-        )?;
-        let task = required(input.task.as_deref(), "task", "say what the user asks for")?;
+        check_arguments(Tool::Guide, input)?;
+        let skill = required(input, "skill", "say by which skill the task is done")?;
+        let task = required(input, "task", "say what the user asks for")?;
+        let limit = input["limit"]
+            .as_u64()
+            .and_then(|limit| usize::try_from(limit).ok());
         tools.skill_text(skill)?;
         let filesystem = match open_workspace_of(&tools.options, skill, false) {
             Ok(filesystem) => filesystem,
             // Nothing was learned yet.
-            Err(EvolveError::Workspace { .. }) => return Ok(String::new()),
+            Err(EvolveError::NoWorkspace(_)) => return Ok(String::new()),
             Err(e) => return Err(e.into()),
         };
         let engine = self.engine(&tools.options);
         let workspace = Workspace::new(&filesystem, &engine);
-        let guidance = workspace.guide(task, input.signature.as_deref(), input.limit)?;
+        let guidance = workspace.guide(task, input["signature"].as_str(), limit)?;
         self.count(&workspace, skill, guidance.counts());
         Ok(guidance.guidance)
     }
 
     fn learn(&self, tools: &SkillTools, input: &Value) -> Result<String, ToolError> {
-        let input: LearnInput = read_arguments(Tool::Learn, input)?;
-        let skill = required(
-            input.skill.as_deref(),
-            "skill",
-            "say by which skill the task was done",
-        )?;
+        check_arguments(Tool::Learn, input)?;
+        let skill = required(input, "skill", "say by which skill the task was done")?;
         let text = tools.skill_text(skill)?;
-        let judgement = match input.judgement {
-            None => Judgement::default(),
-            Some(judgement) => Judgement::parse(&judgement.to_string())?,
-        };
-        let result = input
-            .result
-            .map(|result| RunResult::parse(&result.to_string()));
-        let result = result.transpose()?;
+        let given = |field: &str| input.get(field).filter(|value| !value.is_null());
         let task = Task {
-            signature: input.signature.as_deref(),
-            text: input.task.as_deref(),
-            feedback: input.feedback.as_deref(),
-            result,
-            judgement,
+            signature: input["signature"].as_str(),
+            text: input["task"].as_str(),
+            feedback: input["feedback"].as_str(),
+            result: given("result").map(RunResult::of).transpose()?,
+            judgement: given("judgement")
+                .map(Judgement::of)
+                .transpose()?
+                .unwrap_or_default(),
         };
         let filesystem = open_workspace_of(&tools.options, skill, true)?;
         let engine = self.engine(&tools.options);
@@ -278,7 +245,7 @@ impl Evolution for SkillEvolution {
                 .and_then(|filesystem| Workspace::new(&filesystem, &engine).add_counts(&counts));
             match written {
                 // A workspace that is gone or torn has no use for them.
-                Ok(()) | Err(EvolveError::Workspace { .. } | EvolveError::Bank { .. }) => {}
+                Ok(()) | Err(EvolveError::NoWorkspace(_)) => {}
                 Err(e) => log::warn!("what guided by {skill} was not counted: {e}"),
             }
         }
@@ -323,8 +290,10 @@ fn id_of(name: &str) -> String {
     id.to_owned()
 }
 
-fn required<'v>(value: Option<&'v str>, field: &str, what_for: &str) -> Result<&'v str, ToolError> {
-    let value = value.filter(|value| !value.trim().is_empty());
+fn required<'v>(input: &'v Value, field: &str, what_for: &str) -> Result<&'v str, ToolError> {
+    let value = input[field]
+        .as_str()
+        .filter(|value| !value.trim().is_empty());
     value.ok_or_else(|| ToolError::new(format!("the field `{field}` is missing: {what_for}")))
 }
 

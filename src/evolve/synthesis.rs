@@ -4,11 +4,6 @@ use super::content::{bullets, without_lines};
 use super::language::{Topic, polarity_is_negative, trimmed, without_numbers};
 use crate::text::normalised;
 
-/// Bullets that share so much say the same.
-const SAME: f64 = 0.6;
-/// So much of the shorter one is in the longer one.
-const CONTAINED: f64 = 0.8;
-
 struct Bullet {
     line: usize,
     spelling: String,
@@ -48,16 +43,16 @@ impl Bullet {
         }
     }
 
-    /// Nothing is lost without the other one: no number, no negation.
+    /// Nothing is lost without the other one: no word, no number, no negation. Two that share most of their words may be of two
+    /// rooms or two people.
     fn says_all_of(&self, other: &Self) -> bool {
         if self.spelling == other.spelling {
             return true;
         }
-        let common = self.topic.common(&other.topic);
-        let contained =
-            !other.topic.is_empty() && common as f64 / other.topic.len() as f64 >= CONTAINED;
+        let has_all_words =
+            !other.topic.is_empty() && self.topic.common(&other.topic) == other.topic.len();
         self.is_negative == other.is_negative
-            && (self.topic.jaccard(&other.topic) >= SAME || contained)
+            && has_all_words
             && other
                 .numbers
                 .iter()
@@ -94,6 +89,7 @@ mod tests {
             "- Retry the upload 3 times\n- Retry the upload",
             "- Never restart the daemon at night\n- Restart the daemon at night",
             "- alpha beta\n- gamma delta",
+            "- Switch on the lamp in the kitchen with the left button\n- Switch on the lamp in the bedroom with the left button",
         ] {
             assert_eq!(synthesise(content), None, "{content}");
         }

@@ -104,10 +104,11 @@ impl<'w> Workspace<'w> {
         self.filesystem.location().display().to_string()
     }
 
-    /// Whether there is a workspace.
+    /// Whether there is a workspace, be it one that can't be looked at.
     #[must_use]
     pub fn exists(&self) -> bool {
-        self.filesystem.metadata(&path(MANIFEST)).is_ok()
+        let found = self.filesystem.metadata(&path(MANIFEST));
+        !found.is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
     }
 
     /// Makes a new workspace. A bank whose manifest alone is lost stays.
@@ -214,8 +215,8 @@ impl<'w> Workspace<'w> {
 
     /// Takes the lock, finishes what a cut left, and reads what there is.
     pub(super) fn begin(&self) -> Result<Session<'w>, EvolveError> {
-        // Where there is no workspace, no lock file is left either.
-        if !self.exists() {
+        // Where there is no workspace, and none that is to be finished, no lock file is left either.
+        if !self.exists() && !Documents::are_unfinished(self.filesystem) {
             self.resume()?;
         }
         let documents = Documents::lock(self.filesystem, self.engine.lock_timeout)?;
@@ -249,18 +250,33 @@ impl<'w> Workspace<'w> {
         }
     }
 
-    /// A document that may be unreadable; then it is told and left out.
-    pub(super) fn document<T: DeserializeOwned>(&self, path: &RelPath) -> Option<T> {
-        let parsed = self
-            .value(path)
-            .and_then(|value| T::deserialize(value).map_err(|e| e.to_string()));
-        parsed.map_err(|reason| self.leave_out(path, &reason)).ok()
+    /// A document; one that is none is told and left out.
+    ///
+    /// # Errors
+    /// The kernel's: of what can't be read now, nobody knows what it says.
+    pub(super) fn document<T: DeserializeOwned>(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<T>, EvolveError> {
+        let Some(bytes) = self.whole(path)? else {
+            return Ok(None);
+        };
+        let parsed = serde_json::from_slice::<Value>(&bytes).and_then(T::deserialize);
+        Ok(parsed
+            .map_err(|e| self.leave_out(path, &e.to_string()))
+            .ok())
     }
 
-    fn value(&self, path: &RelPath) -> Result<Value, String> {
-        let bytes = self.read(path).map_err(|e| e.to_string())?;
-        let bytes = bytes.ok_or_else(|| "it is missing".to_owned())?;
-        serde_json::from_slice(&bytes).map_err(|e| e.to_string())
+    fn whole(&self, path: &RelPath) -> Result<Option<Vec<u8>>, EvolveError> {
+        let read = read_bounded(self.filesystem, path, MAX_DOCUMENT_BYTES);
+        match read.during(self.filesystem, "read", path)? {
+            Some(Bounded::Whole(bytes)) => return Ok(Some(bytes)),
+            Some(Bounded::TooLarge { bytes }) => {
+                self.leave_out(path, &format!("it is too large ({bytes} bytes)"));
+            }
+            None => self.leave_out(path, "it is missing"),
+        }
+        Ok(None)
     }
 
     fn leave_out(&self, path: &RelPath, reason: &str) {
@@ -268,10 +284,15 @@ impl<'w> Workspace<'w> {
     }
 
     /// As [`Self::document`], of a snapshot: what it holds may be large, and is passed over.
-    pub(super) fn snapshot_head(&self, path: &RelPath) -> Option<SnapshotHead> {
-        let bytes = self.read(path).ok()??;
-        let head = serde_json::from_slice(&bytes).map_err(|e| e.to_string());
-        head.map_err(|reason| self.leave_out(path, &reason)).ok()
+    pub(super) fn snapshot_head(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<SnapshotHead>, EvolveError> {
+        let Some(bytes) = self.whole(path)? else {
+            return Ok(None);
+        };
+        let head = serde_json::from_slice(&bytes);
+        Ok(head.map_err(|e| self.leave_out(path, &e.to_string())).ok())
     }
 
     /// The identifiers of the documents in a directory that begin so.

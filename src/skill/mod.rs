@@ -21,7 +21,7 @@ pub use document::{SkillDocument, SkillError, turns_direction};
 pub use frontmatter::{FrontmatterError, Limit, Parts, Warning};
 pub use lint::{Finding, Severity, lint_document};
 pub use name::{NameError, SkillName};
-pub use section::{Fence, SECTION_BEGIN, SECTION_END, section_range};
+pub use section::{Fence, SECTION_BEGIN, SECTION_END, check_section, section_range};
 pub use tools::{ToolCatalog, ToolCatalogError};
 
 /// The file that makes a directory a skill; exactly this spelling.

@@ -12,6 +12,7 @@ use super::error::{Context, StoreError, absent_as_none};
 use super::filesystem::{Attributes, Filesystem, HeldLock, Kind, Owner};
 use super::hash::Hash;
 use super::lock::{LockError, ensure_dir, take};
+use super::mutant::{Mutant, is_on};
 use super::path::RelPath;
 use super::read::{Bounded, read_bounded};
 use super::stage::{flush_data, remove_tree};
@@ -22,10 +23,11 @@ const LOCK: &str = ".aiden-lock";
 const STAGE: &str = ".aiden-tmp";
 const COMMIT: &str = ".aiden-commit.json";
 const FILE_MODE: u32 = 0o644;
-const MAX_LIST_BYTES: u64 = 1024 * 1024;
+/// More than the list of all documents that the largest import brings.
+const MAX_LIST_BYTES: u64 = 32 * 1024 * 1024;
 /// Digits of a hash that tell one commit from all others.
 const STAGE_DIGITS: usize = 16;
-/// So much of each document goes into that hash; large ones come with others of new names.
+/// So much of each document goes into that hash, if others come with it: some of them have new names.
 const TOLD_BYTES: usize = 4096;
 
 /// A document to be written.
@@ -87,14 +89,22 @@ impl<'fs> Documents<'fs> {
     /// The kernel's. Nothing has changed then; only where the list was in place already, the next to take the lock ends it.
     pub fn commit(&self, documents: &[Document]) -> Result<(), StoreError> {
         let staged = self.stage(documents);
-        let list = match staged {
-            Ok(list) => list,
-            Err(e) => {
-                let _ = remove_tree(self.filesystem, &own(STAGE));
-                return Err(e);
-            }
-        };
+        let list = staged.inspect_err(|_| self.forget_stage())?;
         self.finish(&list)
+    }
+
+    /// Whether there are documents that the next to take the lock brings into place.
+    #[must_use]
+    pub fn are_unfinished(filesystem: &dyn Filesystem) -> bool {
+        filesystem.metadata(&own(COMMIT)).is_ok()
+    }
+
+    /// Frees the space of what comes to nothing. Where the list may be in place, what is staged is needed: all of it.
+    fn forget_stage(&self) {
+        let list = absent_as_none(self.filesystem.metadata(&own(COMMIT)));
+        if matches!(list, Ok(None)) {
+            let _ = remove_tree(self.filesystem, &own(STAGE));
+        }
     }
 
     /// Makes directories where they are missing; their names are on flash when this returns.
@@ -115,9 +125,14 @@ impl<'fs> Documents<'fs> {
     fn stage(&self, documents: &[Document]) -> Result<CommitList, StoreError> {
         let filesystem = self.filesystem;
         remove_tree(filesystem, &own(STAGE))?;
+        let told_bytes = if documents.len() > 1 {
+            TOLD_BYTES
+        } else {
+            usize::MAX
+        };
         let mut told = Vec::new();
         for document in documents {
-            let start = &document.bytes[..document.bytes.len().min(TOLD_BYTES)];
+            let start = &document.bytes[..document.bytes.len().min(told_bytes)];
             let line = format!("{} {}\n", document.path, document.bytes.len());
             told.extend_from_slice(line.as_bytes());
             told.extend_from_slice(start);
@@ -141,22 +156,27 @@ impl<'fs> Documents<'fs> {
             "write",
             &own(COMMIT),
         )?;
+        if told.len() as u64 > MAX_LIST_BYTES {
+            let error = io::Error::other("these are too many documents at once");
+            return Err(StoreError::new(filesystem, "write", &own(COMMIT), error));
+        }
         let staged = list.stage.join(&own(COMMIT));
         self.create(&staged, &told, self.fresh(), !trusted)?;
-        if trusted {
-            let root = RelPath::root();
-            filesystem
-                .sync_filesystem()
-                .during(filesystem, "flush", &root)?;
-        } else {
-            for directory in [list.stage.clone(), own(STAGE)] {
-                self.flush_names(&directory)?;
-            }
+        if is_on(Mutant::NoIntent) {
+            return Ok(list);
+        }
+        if !trusted {
+            self.flush_names(&list.stage)?;
+            self.flush_names(&own(STAGE))?;
+        } else if !is_on(Mutant::NoDataFlush) {
+            self.flush_all()?;
         }
         filesystem
             .rename(&staged, &own(COMMIT))
             .during(filesystem, "replace", &own(COMMIT))?;
-        self.flush_names(&RelPath::root())?;
+        if !is_on(Mutant::NoLastFlush) {
+            self.flush_names(&RelPath::root())?;
+        }
         Ok(list)
     }
 
@@ -175,23 +195,27 @@ impl<'fs> Documents<'fs> {
                 parents.push(parent);
             }
         }
-        if filesystem.sync_filesystem_is_trusted() {
-            let root = RelPath::root();
-            filesystem
-                .sync_filesystem()
-                .during(filesystem, "flush", &root)?;
-        } else {
-            for parent in &parents {
-                self.flush_names(parent)?;
-            }
+        if !is_on(Mutant::NoNamesFlush) {
+            self.flush_placed(&parents)?;
         }
-        // If it comes back after a cut, nothing of it is staged any more.
-        absent_as_none(filesystem.remove_file(&own(COMMIT))).during(
-            filesystem,
-            "remove",
-            &own(COMMIT),
-        )?;
-        remove_tree(filesystem, &own(STAGE))
+        // All is done: if the list stays, or comes back after a cut, nothing is staged that is not in its place.
+        let removed = absent_as_none(filesystem.remove_file(&own(COMMIT)));
+        let swept = removed
+            .during(filesystem, "remove", &own(COMMIT))
+            .and_then(|_| remove_tree(filesystem, &own(STAGE)));
+        if let Err(e) = swept {
+            log::warn!("{e}");
+        }
+        Ok(())
+    }
+
+    fn flush_placed(&self, parents: &[RelPath]) -> Result<(), StoreError> {
+        if self.filesystem.sync_filesystem_is_trusted() {
+            return self.flush_all();
+        }
+        parents
+            .iter()
+            .try_for_each(|parent| self.flush_names(parent))
     }
 
     fn recover(&self) -> Result<(), StoreError> {
@@ -213,6 +237,8 @@ impl<'fs> Documents<'fs> {
                         "finishing what was cut off in {}",
                         filesystem.location().display()
                     );
+                    // Only the process may have died, and the list not be on flash yet.
+                    self.flush_names(&RelPath::root())?;
                     self.finish(&list)
                 }
                 Err(e) => Err(StoreError::new(
@@ -245,6 +271,11 @@ impl<'fs> Documents<'fs> {
             flush_data(&mut *file).during(filesystem, "flush", path)?;
         }
         Ok(())
+    }
+
+    fn flush_all(&self) -> Result<(), StoreError> {
+        let flushed = self.filesystem.sync_filesystem();
+        flushed.during(self.filesystem, "flush", &RelPath::root())
     }
 
     fn flush_names(&self, directory: &RelPath) -> Result<(), StoreError> {

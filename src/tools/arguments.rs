@@ -49,14 +49,8 @@ pub(super) struct Manage {
 }
 
 /// Reads the input of a tool.
-pub(crate) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, ToolError> {
-    if !input.is_object() {
-        let message = format!(
-            "the input of {} must be a JSON object, such as {{\"name\": \"…\"}}",
-            tool.name()
-        );
-        return Err(ToolError::new(message));
-    }
+pub(super) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, ToolError> {
+    check_object(tool, input)?;
     T::deserialize(input).map_err(|e| {
         let wrong = wrong_field::<T>(tool, input).unwrap_or_else(|| {
             let said = shown(&e.to_string(), 120);
@@ -66,13 +60,47 @@ pub(crate) fn read<T: DeserializeOwned>(tool: Tool, input: &Value) -> Result<T, 
     })
 }
 
+/// Whether an input is an object whose fields are of the types that the tool's schema has.
+pub(crate) fn check(tool: Tool, input: &Value) -> Result<(), ToolError> {
+    check_object(tool, input)?;
+    let schema = tool.parameters();
+    for (field, value) in input.as_object().into_iter().flatten() {
+        let fits = match schema["properties"][field]["type"].as_str() {
+            Some("string") => value.is_string(),
+            Some("integer") => value.is_u64(),
+            Some("object") => value.is_object(),
+            _ => true,
+        };
+        if !fits
+            && !value.is_null()
+            && let Some(wrong) = must_be(&schema, field, value)
+        {
+            return Err(ToolError::new(format!("{}: {wrong}", tool.name())));
+        }
+    }
+    Ok(())
+}
+
+fn check_object(tool: Tool, input: &Value) -> Result<(), ToolError> {
+    if input.is_object() {
+        return Ok(());
+    }
+    Err(ToolError::new(format!(
+        "the input of {} must be a JSON object, such as {{\"name\": \"…\"}}",
+        tool.name()
+    )))
+}
+
 /// Which field is not of its type, and of which it must be. Each field may stand alone.
 fn wrong_field<T: DeserializeOwned>(tool: Tool, input: &Value) -> Option<String> {
     let fields = input.as_object()?;
     let (field, value) = fields
         .iter()
         .find(|(field, value)| T::deserialize(json!({ *field: value })).is_err())?;
-    let schema = tool.parameters();
+    must_be(&tool.parameters(), field, value)
+}
+
+fn must_be(schema: &Value, field: &str, value: &Value) -> Option<String> {
     let must_be = match schema["properties"][field]["type"].as_str()? {
         "string" => "a text in quotes",
         "integer" => "a whole number without quotes, such as 3",

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(crate) use self::arguments::read as read_arguments;
+pub(crate) use self::arguments::check as check_arguments;
 pub use self::counting::Counting;
 pub use self::ranking::{Catalogue, Ranked, rank};
 pub use self::resources::{ResourceContent, SkillResource};

@@ -125,7 +125,7 @@ fn what_is_wrong_is_named_and_changes_nothing() {
         (
             "skill_learn",
             json!({"skill": "foo", "result": []}),
-            "the result is not as it must be",
+            "the field `result` must be an object in braces",
         ),
         (
             "skill_learn",

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// An object of which single keys are changed.
@@ -17,6 +18,15 @@ impl Object {
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let (_, raw) = self.0.iter().find(|(known, _)| known == key)?;
         serde_json::from_str(raw.get()).ok()
+    }
+
+    /// A key that it has more than once.
+    #[must_use]
+    pub fn repeated(&self) -> Option<&str> {
+        let keys = self.0.iter().enumerate();
+        let mut again =
+            keys.filter(|(at, (key, _))| self.0[..*at].iter().any(|(other, _)| other == key));
+        again.next().map(|(_, (key, _))| key.as_str())
     }
 
     /// Puts a value in the place of the key's, or behind all others.
@@ -63,16 +73,23 @@ impl Serialize for Object {
     }
 }
 
+/// A text as JSON.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn value_of(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|e| e.to_string())
+}
+
 /// What a JSON object says; serde alone would take a list for one, too.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn object_of<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+pub fn object_of<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     if !value.is_object() {
         return Err("it is no JSON object".into());
     }
-    T::deserialize(value).map_err(|e| e.to_string())
+    T::deserialize(value.clone()).map_err(|e| e.to_string())
 }
 
 /// A document as it is written to a file: two spaces a level, and a line break at the end.

@@ -6,7 +6,7 @@ mod manifest;
 mod records;
 
 pub use self::bank::{Bank, Entry, newer_first};
-pub use self::json::{Object, object_of, to_file};
+pub use self::json::{Object, object_of, to_file, value_of};
 pub use self::manifest::{Manifest, ManifestError, Mode, NewManifest};
 pub use self::records::{
     Action, Artifact, AuditEntry, Experience, FeedbackSource, FeedbackStatus, Party, Payload,

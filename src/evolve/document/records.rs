@@ -238,7 +238,7 @@ pub struct Payload {
 }
 
 /// What a governor says of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromotionDecision {
     /// `dec-…`
     pub decision_id: String,
@@ -246,13 +246,29 @@ pub struct PromotionDecision {
     pub proposal_id: String,
     /// The skill.
     pub skill_id: String,
-    /// Who.
-    pub decider: Party,
+    /// Which governor.
+    pub decider: String,
     /// `promoted`, `rejected` or `deferred`.
     pub outcome: String,
     /// In a line.
     pub reason: String,
     /// Of the manifest from then on.
-    #[serde(default)]
     pub effective_version: Option<String>,
+}
+
+impl PromotionDecision {
+    /// Of a document that is as its schema says.
+    #[must_use]
+    pub fn of(document: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            decision_id: text(&document["decision_id"]),
+            proposal_id: text(&document["proposal_id"]),
+            skill_id: text(&document["skill_id"]),
+            decider: text(&document["decider"]["id"]),
+            outcome: text(&document["outcome"]),
+            reason: text(&document["reason"]),
+            effective_version: document["effective_version"].as_str().map(str::to_owned),
+        }
+    }
 }

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 pub use self::preference::Markers;
 pub use self::result::RunResult;
+use super::content::MAX_LESSON_CHARS;
 use super::document::{Experience, FeedbackSource, FeedbackStatus};
-use super::language::{AVOID, AVOID_ZH, Language, capitalised, language_of, one_line, trimmed};
+use super::language::{
+    AVOID, AVOID_ZH, Language, capitalised, cut, language_of, one_line, trimmed,
+};
 
 /// The lesson where there is none.
 pub const NO_INSIGHT: &str = "No specific insight extracted. Current approach maintained.";
@@ -48,6 +51,12 @@ pub struct Evidence<'e> {
 /// Reads the feedback out of what is known.
 #[must_use]
 pub fn extract(evidence: &Evidence<'_>, markers: Markers) -> Feedback {
+    let mut feedback = read(evidence, markers);
+    feedback.lesson = cut(&feedback.lesson, MAX_LESSON_CHARS).to_owned();
+    feedback
+}
+
+fn read(evidence: &Evidence<'_>, markers: Markers) -> Feedback {
     explicit_feedback(evidence)
         .or_else(|| failure(evidence, markers))
         .or_else(|| improvement(evidence))
@@ -64,7 +73,7 @@ pub fn extract(evidence: &Evidence<'_>, markers: Markers) -> Feedback {
 /// Whether the user said, or the result shows, that it went well; `None` where neither tells.
 #[must_use]
 pub fn went_well(evidence: &Evidence<'_>) -> Option<bool> {
-    let said = evidence.said.map(one_line);
+    let said = evidence.said.map(sentences_of);
     let said = said.as_deref().and_then(explicit::verdict);
     said.map(|status| status == FeedbackStatus::Positive)
         .or_else(|| match evidence.result {
@@ -75,7 +84,7 @@ pub fn went_well(evidence: &Evidence<'_>) -> Option<bool> {
 }
 
 fn explicit_feedback(evidence: &Evidence<'_>) -> Option<Feedback> {
-    let said = one_line(evidence.said?);
+    let said = sentences_of(evidence.said?);
     let statement = explicit::read(&said)?;
     let insight = capitalised(&statement.insight);
     let lesson = match (statement.status, statement.is_directive) {
@@ -144,7 +153,7 @@ fn improvement(evidence: &Evidence<'_>) -> Option<Feedback> {
 /// A wish in what the user asked for, or said afterwards.
 fn preference(evidence: &Evidence<'_>, markers: Markers) -> Option<Feedback> {
     let wishes = [evidence.task, evidence.said];
-    let mut wishes = wishes.into_iter().flatten().map(one_line);
+    let mut wishes = wishes.into_iter().flatten().map(sentences_of);
     let lesson = wishes.find_map(|text| preference::directive(&text, markers))?;
     Some(Feedback {
         status: FeedbackStatus::Positive,
@@ -153,6 +162,21 @@ fn preference(evidence: &Evidence<'_>, markers: Markers) -> Option<Feedback> {
         confidence: FeedbackSource::UserInput.confidence(FeedbackStatus::Positive),
         reasoning: None,
     })
+}
+
+/// A text of several lines on one: the end of a line ends a sentence.
+fn sentences_of(text: &str) -> String {
+    let mut told = String::new();
+    for line in text.lines().map(one_line).filter(|line| !line.is_empty()) {
+        let line = line.trim_start_matches(['-', '*', ' ']);
+        if !told.is_empty() {
+            let is_ended =
+                told.ends_with(|c: char| c.is_ascii_punctuation() || "。！？；：，、".contains(c));
+            told.push_str(if is_ended { " " } else { ". " });
+        }
+        told.push_str(line);
+    }
+    told
 }
 
 /// What went wrong as a lesson.

@@ -69,7 +69,17 @@ const EXTENDED: [&str; 21] = [
 ];
 
 /// What makes a sentence a question, a doubt or a memory, whatever words it has.
-const NO_WISH: [&str; 25] = [
+const NO_WISH: [&str; 35] = [
+    "have never",
+    "has never",
+    "i never",
+    "don't need",
+    "should be proud",
+    "remind me",
+    "提醒我",
+    "不要了",
+    "告诉",
+    "播放",
     "not sure",
     "unsure",
     "wonder",
@@ -151,6 +161,7 @@ pub(super) fn directive(text: &str, markers: Markers) -> Option<String> {
 }
 
 fn of_sentence(sentence: &str, markers: Markers) -> Option<String> {
+    let sentence = &without_quotes(sentence);
     if sentence.ends_with(['?', '？'])
         || NO_WISH.iter().any(|no| find_phrase(sentence, no).is_some())
     {
@@ -160,6 +171,13 @@ fn of_sentence(sentence: &str, markers: Markers) -> Option<String> {
     let mut begin = clauses
         .iter()
         .position(|(clause, _)| has_marker(clause, markers))?;
+    let told = clauses
+        .iter()
+        .take(begin + 1)
+        .any(|(clause, _)| is_told_to_others(clause));
+    if told {
+        return None;
+    }
     let starts_with = |clause: &str, words: &[&str]| {
         words
             .iter()
@@ -197,6 +215,46 @@ fn of_sentence(sentence: &str, markers: Markers) -> Option<String> {
     let directive = without_openings(&directive);
     let directive = without_politeness(directive);
     (!directive.is_empty()).then(|| directive.to_owned())
+}
+
+/// What is passed on to somebody else is no wish of how things are done.
+fn is_told_to_others(clause: &str) -> bool {
+    const VERBS: [&str; 11] = [
+        "tell", "write to", "send", "message", "text", "ask", "email", "play", "sing", "search",
+        "post",
+    ];
+    let told = ["that", "to", "for", "never", "always"]
+        .iter()
+        .any(|word| find_phrase(clause, word).is_some());
+    let begins = VERBS
+        .iter()
+        .any(|verb| find_phrase(clause, verb) == Some(0));
+    (begins && told)
+        || ["让他", "让她", "叫他", "叫她"]
+            .iter()
+            .any(|word| clause.contains(word))
+}
+
+/// A sentence without what it only quotes.
+fn without_quotes(sentence: &str) -> String {
+    let mut rest = String::with_capacity(sentence.len());
+    let mut closing = None;
+    for c in sentence.chars() {
+        match (closing, c) {
+            (Some(end), c) if c == end => closing = None,
+            (Some(_), _) => {}
+            (None, '"') => closing = Some('"'),
+            (None, '《') => closing = Some('》'),
+            (None, '「') => closing = Some('」'),
+            (None, c) => rest.push(c),
+        }
+    }
+    // One mark alone quotes nothing.
+    if closing.is_some() {
+        sentence.to_owned()
+    } else {
+        rest
+    }
 }
 
 /// The clauses of a sentence, each with the mark behind it.
@@ -332,6 +390,11 @@ mod tests {
             "I don't know",
             "Play some music",
             "What should we avoid",
+            "Write to Bob that he should never call me again",
+            "Play the song Always by Bon Jovi",
+            "给小王发消息，让他不要迟到",
+            "播放《不要说话》",
+            "I have never seen such a good result",
         ] {
             assert_eq!(directive(text, Markers::Strict), None, "{text}");
         }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::evolve::document::object_of;
+use crate::evolve::document::{object_of, value_of};
 use crate::evolve::error::EvolveError;
 use crate::evolve::language::{cut, find_phrase, one_line};
 
@@ -56,11 +56,15 @@ impl RunResult {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, EvolveError> {
-        object_of(text).map_err(|reason| {
-            EvolveError::Input(format!(
-                "the result is not as it must be, such as {{\"status\": \"success\"}}: {reason}"
-            ))
-        })
+        Self::of(&value_of(text).map_err(wrong)?)
+    }
+
+    /// Of JSON that was read already.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(value: &Value) -> Result<Self, EvolveError> {
+        object_of(value).map_err(wrong)
     }
 
     /// What went wrong, if anything did. Words in free text count only where nothing structured was given.
@@ -126,6 +130,12 @@ impl RunResult {
         let error = cut(&error, MAX_NOTE_CHARS);
         (!error.is_empty() && error != "{}" && error != "[]").then(|| error.to_owned())
     }
+}
+
+fn wrong(reason: String) -> EvolveError {
+    EvolveError::Input(format!(
+        "the result is not as it must be, such as {{\"status\": \"success\"}}: {reason}"
+    ))
 }
 
 fn has_shape(line: &str, shape: &str) -> bool {

@@ -14,6 +14,11 @@ pub fn one_line(text: &str) -> String {
             '’' | '‘' => '\'',
             '“' | '”' => '"',
             c if c.is_control() => ' ',
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' => continue,
             c => c,
         };
         if !c.is_whitespace() {
