@@ -148,12 +148,13 @@ fn command(
         EvolveCommand::Proposals => {
             let open = workspace.proposals()?;
             for one in &open {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                 let line = format!(
                     "{} {} {}: {}",
-                    one.created_at,
-                    one.proposal_id,
-                    one.proposed_payload.skill_entry_id,
-                    one.change_summary
+                    text(&one["created_at"]),
+                    text(&one["proposal_id"]),
+                    text(&one["proposed_payload"]["skill_entry_id"]),
+                    text(&one["change_summary"])
                 );
                 output.print_line(Tone::Plain, &line);
             }

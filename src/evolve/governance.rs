@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::document::{AuditEntry, Entry, Object, PromotionDecision, Proposal};
 use super::error::EvolveError;
-use super::ids::Kind;
+use super::ids::{Kind, Timestamp};
 use super::mutate::{Mutation, mutate};
 use super::record::Change;
 use super::schema::{DocumentKind, check};
@@ -37,12 +37,8 @@ impl Workspace<'_> {
         check_decider(&decision, &proposal, governor.as_deref())?;
         let file = file_of(AUDIT, &decision.decision_id)?;
         let known = self.read(&file)?;
-        let is_other = |bytes: &[u8]| {
-            serde_json::from_slice::<serde_json::Value>(bytes)
-                .ok()
-                .as_ref()
-                != Some(&document)
-        };
+        let is_other =
+            |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok().as_ref() != Some(&document);
         if known.as_deref().is_some_and(is_other) {
             return refuse(format!(
                 "there is another decision {} already",
@@ -56,19 +52,17 @@ impl Workspace<'_> {
             format!("{AUDIT}/{}.json", decision.decision_id),
         ];
         let id = proposal.proposal_id.as_str();
-        let details = |action: &str, more: serde_json::Value| {
+        let details = |action: &str, more: Value| {
             let mut details = json!({
                 "action": action, "reasoning": decision.reason, "decision_id": decision.decision_id,
                 "decider": decision.decider
             });
-            if let (Some(details), serde_json::Value::Object(more)) =
-                (details.as_object_mut(), more)
-            {
+            if let (Some(details), Value::Object(more)) = (details.as_object_mut(), more) {
                 details.extend(more);
             }
             details
         };
-        let nothing = serde_json::Value::Null;
+        let nothing = Value::Null;
         let mut outcome = decision.outcome.as_str();
         let mut applied = false;
         match outcome {
@@ -85,15 +79,17 @@ impl Workspace<'_> {
                 evidence,
             )?,
             _ => {
-                let at = ready
-                    .bank
-                    .position(&proposal.proposed_payload.skill_entry_id);
+                let at = ready.bank.position(
+                    proposal.payload["skill_entry_id"]
+                        .as_str()
+                        .unwrap_or_default(),
+                );
                 let now = at
                     .and_then(|at| ready.bank.entries.get(at))
                     .map(|entry| entry.version.clone());
-                if now != proposal.proposed_payload.base_entry_version {
+                if now.as_deref() != proposal.payload["base_entry_version"].as_str() {
                     let said = json!({
-                        "base_entry_version": proposal.proposed_payload.base_entry_version, "entry_version": now
+                        "base_entry_version": proposal.payload["base_entry_version"], "entry_version": now
                     });
                     change.audit(
                         "governance_decision",
@@ -139,7 +135,7 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// When the workspace can't be read.
-    pub fn proposals(&self) -> Result<Vec<Proposal>, EvolveError> {
+    pub fn proposals(&self) -> Result<Vec<Value>, EvolveError> {
         self.look()?;
         let audits = self.audits()?;
         let decided = decided(&audits);
@@ -148,14 +144,18 @@ impl Workspace<'_> {
             .filter(|audit| audit.event_type == "proposal_created")
             .map(|audit| audit.subject_id.as_str())
             .collect();
-        let mut open: Vec<Proposal> = Vec::new();
+        let mut open: Vec<Value> = Vec::new();
         for id in self.ids(AUDIT, Kind::Proposal.prefix())? {
             if !decided.contains(id.as_str()) {
-                open.extend(self.document::<Proposal>(&file_of(AUDIT, &id)?)?);
+                open.extend(self.document::<Value>(&file_of(AUDIT, &id)?)?);
             }
         }
-        let place = |one: &Proposal| made.iter().position(|id| *id == one.proposal_id);
-        open.sort_by_key(|one| (place(one), one.created_at.clone(), one.proposal_id.clone()));
+        let text = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
+        open.sort_by_key(|one| {
+            let id = text(one, "proposal_id");
+            let place = made.iter().position(|made| *made == id);
+            (place, text(one, "created_at"), id)
+        });
         Ok(open)
     }
 
@@ -170,10 +170,7 @@ impl Workspace<'_> {
             return Ok(all);
         };
         let names = |audit: &AuditEntry| {
-            let named = audit
-                .details
-                .get("skill_entry_id")
-                .and_then(serde_json::Value::as_str);
+            let named = audit.details.get("skill_entry_id").and_then(Value::as_str);
             audit.subject_id == entry || named == Some(entry)
         };
         Ok(all.into_iter().filter(names).collect())
@@ -214,8 +211,10 @@ impl Workspace<'_> {
         if decided(&self.audits()?).contains(id.as_str()) {
             return refuse(format!("proposal {id} is decided already"));
         }
-        let proposal: Option<Proposal> = self.document(&file_of(AUDIT, id)?)?;
-        match proposal {
+        let proposal: Option<Value> = self.document(&file_of(AUDIT, id)?)?;
+        let proposal =
+            proposal.filter(|proposal| check(DocumentKind::Proposal, proposal).is_empty());
+        match proposal.as_ref().map(Proposal::of) {
             Some(proposal) if proposal.skill_id == *skill_id => Ok(proposal),
             Some(proposal) => refuse(format!(
                 "proposal {id} is of skill {:?}, not of {skill_id:?}",
@@ -245,11 +244,10 @@ fn refuse<T>(reason: String) -> Result<T, EvolveError> {
     Err(EvolveError::Refused(reason))
 }
 
-fn parse(text: &str) -> Result<(PromotionDecision, serde_json::Value), EvolveError> {
+fn parse(text: &str) -> Result<(PromotionDecision, Value), EvolveError> {
     let wrong =
         |reason: String| EvolveError::Input(format!("this is no PromotionDecision: {reason}"));
-    let document: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    let document: Value = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
     if let Some(fault) = check(DocumentKind::Decision, &document).first() {
         return Err(wrong(
             format!("{} {}", fault.path, fault.error).trim().to_owned(),
@@ -273,7 +271,7 @@ fn check_decider(
             "the decision is {decider:?}'s, but the governor of this skill is {governor:?}"
         ));
     }
-    if *decider == proposal.proposer.id {
+    if *decider == proposal.proposer {
         return refuse(format!(
             "{decider:?} has made the proposal and can't promote it"
         ));
@@ -283,34 +281,34 @@ fn check_decider(
 
 /// What a proposal would do.
 fn mutation_of(proposal: &Proposal) -> Mutation {
-    let payload = &proposal.proposed_payload;
+    let payload = &proposal.payload;
+    let text = |field: &str| payload[field].as_str().unwrap_or_default().to_owned();
+    let texts = |field: &str| -> Vec<String> {
+        let all = payload[field].as_array().into_iter().flatten();
+        all.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
     let (_, lesson) = proposal
         .change_summary
         .split_once(": ")
         .unwrap_or(("", &proposal.change_summary));
-    let evidence = proposal
-        .artifacts
-        .first()
-        .map_or("", |artifact| &artifact.reference);
-    let experience = evidence.rsplit('/').next().unwrap_or_default();
+    let experience = proposal.evidence.rsplit('/').next().unwrap_or_default();
+    let updated_at = Timestamp::parse(&text("updated_at"));
+    let updated_at = updated_at.unwrap_or_else(|| Timestamp::of(time::OffsetDateTime::UNIX_EPOCH));
     let mut entry = Entry::new(
-        payload.skill_entry_id.clone(),
-        payload.title.clone().unwrap_or_default(),
-        payload.content.clone(),
-        &super::ids::Timestamp::parse(&payload.updated_at)
-            .unwrap_or_else(|| super::ids::Timestamp::of(time::OffsetDateTime::UNIX_EPOCH)),
+        text("skill_entry_id"),
+        text("title"),
+        text("content"),
+        &updated_at,
     );
-    entry.version.clone_from(&payload.version);
-    entry.task_signature.clone_from(&payload.task_signature);
-    entry.keywords = payload.keywords.clone().unwrap_or_default();
-    entry
-        .source_experience_ids
-        .clone_from(&payload.source_experience_ids);
+    entry.version = text("version");
+    entry.task_signature = payload["task_signature"].as_str().map(str::to_owned);
+    entry.keywords = texts("keywords");
+    entry.source_experience_ids = texts("source_experience_ids");
     Mutation {
-        action: proposal.proposed_action,
+        action: proposal.action,
+        changes_title: !entry.title.is_empty(),
         entry,
-        previous_version: payload.base_entry_version.clone(),
-        changes_title: payload.title.is_some(),
+        previous_version: payload["base_entry_version"].as_str().map(str::to_owned),
         lesson: lesson.to_owned(),
         confidence: 1.0,
         experience_id: experience.trim_end_matches(".json").to_owned(),

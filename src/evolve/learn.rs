@@ -6,10 +6,7 @@ use serde_json::{Map, json};
 use super::content::keywords_of;
 use super::critique::critique;
 use super::decide::{Decision, Judged, decide, discard_token};
-use super::document::{
-    Action, Artifact, Bank, Entry, Experience, FeedbackSource, Mode, PROTOCOL, Party, Payload,
-    Proposal,
-};
+use super::document::{Action, Bank, Entry, Experience, FeedbackSource, Mode, PROTOCOL};
 use super::error::EvolveError;
 use super::feedback::{Evidence, Feedback, RunResult, extract, went_well};
 use super::ids::{Kind, Timestamp, Version};
@@ -255,39 +252,33 @@ impl Workspace<'_> {
         };
         let entry = &mutation.entry;
         let is_new = mutation.action == Action::Add;
-        let proposal = Proposal {
-            schema_name: "SkillProposal".into(),
-            schema_version: PROTOCOL.into(),
-            protocol_version: PROTOCOL.into(),
-            proposal_id: id.clone(),
-            skill_id: ready.manifest.skill_id.clone(),
-            created_at: change.time().as_str().to_owned(),
-            proposer: Party {
-                authority: "local".into(),
-                id: self.engine.actor.clone(),
-            },
-            status: "candidate".into(),
-            proposal_type: if is_new { "new_skill" } else { "skill_update" }.into(),
-            base_version: base.clone(),
-            target_version: target.to_string(),
-            change_summary: format!("{}: {}", mutation.action, mutation.lesson),
-            proposed_action: mutation.action,
-            proposed_payload: Payload {
-                skill_entry_id: entry.skill_entry_id.clone(),
-                title: (is_new || mutation.changes_title).then(|| entry.title.clone()),
-                content: entry.content.clone(),
-                version: entry.version.clone(),
-                base_entry_version: mutation.previous_version.clone(),
-                task_signature: entry.task_signature.clone().filter(|_| is_new),
-                keywords: is_new.then(|| entry.keywords.clone()),
-                source_experience_ids: entry.source_experience_ids.clone(),
-                updated_at: entry.updated_at.clone(),
-            },
-            artifacts: vec![Artifact {
-                kind: "evidence".into(),
-                reference: format!("{EXPERIENCE}/{}.json", mutation.experience_id),
-            }],
-        };
+        let created_at = change.time();
+        let mut payload = json!({
+            "skill_entry_id": entry.skill_entry_id, "content": entry.content, "version": entry.version,
+            "source_experience_ids": entry.source_experience_ids, "updated_at": entry.updated_at
+        });
+        if let Some(version) = &mutation.previous_version {
+            payload["base_entry_version"] = version.clone().into();
+        }
+        if is_new || mutation.changes_title {
+            payload["title"] = entry.title.clone().into();
+        }
+        if is_new {
+            payload["keywords"] = entry.keywords.clone().into();
+            if let Some(signature) = &entry.task_signature {
+                payload["task_signature"] = signature.clone().into();
+            }
+        }
+        let proposal = json!({
+            "schema_name": "SkillProposal", "schema_version": PROTOCOL, "protocol_version": PROTOCOL, "proposal_id": id,
+            "skill_id": ready.manifest.skill_id, "created_at": created_at.as_str(),
+            "proposer": {"authority": "local", "id": self.engine.actor}, "status": "candidate",
+            "proposal_type": if is_new { "new_skill" } else { "skill_update" }, "base_version": base,
+            "target_version": target.to_string(),
+            "change_summary": format!("{}: {}", mutation.action, mutation.lesson),
+            "proposed_action": mutation.action.to_string(), "proposed_payload": payload,
+            "artifacts": [{"type": "evidence", "ref": format!("{EXPERIENCE}/{}.json", mutation.experience_id)}]
+        });
         change.write(AUDIT, &id, &proposal)?;
         Ok(id)
     }

@@ -35,7 +35,7 @@ mod workspace;
 
 pub use self::advisor::ModelAdvisor;
 pub use self::counts::{Count, Counts, Suggestion};
-pub use self::document::{AuditEntry, Bank, Entry, NewManifest, Proposal};
+pub use self::document::{AuditEntry, Bank, Entry, NewManifest};
 pub use self::error::EvolveError;
 pub use self::feedback::{Feedback, Markers, RunResult};
 pub use self::governance::Decided;

@@ -40,13 +40,13 @@ impl DocumentKind {
     #[must_use]
     pub fn schema(self) -> &'static str {
         match self {
-            Self::Manifest => include_str!("schemas/manifest.json"),
-            Self::Bank => include_str!("schemas/bank.json"),
-            Self::Experience => include_str!("schemas/experience.json"),
-            Self::Audit => include_str!("schemas/audit.json"),
-            Self::Snapshot => include_str!("schemas/snapshot.json"),
-            Self::Proposal => include_str!("schemas/proposal.json"),
-            Self::Decision => include_str!("schemas/decision.json"),
+            Self::Manifest => include_str!(concat!(env!("OUT_DIR"), "/manifest.json")),
+            Self::Bank => include_str!(concat!(env!("OUT_DIR"), "/bank.json")),
+            Self::Experience => include_str!(concat!(env!("OUT_DIR"), "/experience.json")),
+            Self::Audit => include_str!(concat!(env!("OUT_DIR"), "/audit.json")),
+            Self::Snapshot => include_str!(concat!(env!("OUT_DIR"), "/snapshot.json")),
+            Self::Proposal => include_str!(concat!(env!("OUT_DIR"), "/proposal.json")),
+            Self::Decision => include_str!(concat!(env!("OUT_DIR"), "/decision.json")),
         }
     }
 }

@@ -9,8 +9,8 @@ pub use self::bank::{Bank, Entry, newer_first};
 pub use self::json::{Object, object_of, to_file, value_of};
 pub use self::manifest::{Manifest, ManifestError, Mode, NewManifest};
 pub use self::records::{
-    Action, Artifact, AuditEntry, Experience, FeedbackSource, FeedbackStatus, Party, Payload,
-    PromotionDecision, Proposal, SnapshotHead,
+    Action, AuditEntry, Experience, FeedbackSource, FeedbackStatus, PromotionDecision, Proposal,
+    SnapshotHead,
 };
 pub(in crate::evolve) use self::records::{SEQUENCE, sequence};
 

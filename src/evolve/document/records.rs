@@ -117,29 +117,8 @@ pub struct SnapshotHead {
     pub reason: String,
 }
 
-/// Who proposes or decides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Party {
-    /// `local` or `governor`.
-    pub authority: String,
-    /// Which one.
-    pub id: String,
-}
-
-/// What a proposal rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    /// `evidence`
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// A file of the workspace.
-    #[serde(rename = "ref")]
-    pub reference: String,
-}
-
 /// What a proposal would do, and a decision does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// A new entry.
     Add,
@@ -175,66 +154,49 @@ impl fmt::Display for Action {
     }
 }
 
-/// A change that waits for a governor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A change that waits for a governor, as far as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// `SkillProposal`
-    pub schema_name: String,
-    /// `1.0.0`
-    pub schema_version: String,
-    /// `1.0.0`
-    pub protocol_version: String,
     /// `prop-…`
     pub proposal_id: String,
     /// The skill.
     pub skill_id: String,
-    /// When.
-    pub created_at: String,
-    /// Who.
-    pub proposer: Party,
-    /// `candidate` or `submitted`.
-    pub status: String,
-    /// `new_skill` or `skill_update`.
-    pub proposal_type: String,
-    /// Of the manifest.
-    pub base_version: String,
+    /// Who made it.
+    pub proposer: String,
     /// Of the manifest, if it is promoted.
     pub target_version: String,
     /// In a line.
     pub change_summary: String,
     /// What would be done.
-    pub proposed_action: Action,
-    /// The entry, or what changes of it.
-    pub proposed_payload: Payload,
-    /// What it rests on.
-    pub artifacts: Vec<Artifact>,
+    pub action: Action,
+    /// A whole new entry, or the fields that change of one, with the version that it had.
+    pub payload: Value,
+    /// The file that it rests on.
+    pub evidence: String,
 }
 
-/// A whole new entry, or the fields that change of one, with the version that it had.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Payload {
-    /// Which entry.
-    pub skill_entry_id: String,
-    /// Of a new entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// All of it.
-    pub content: String,
-    /// That it will have.
-    pub version: String,
-    /// That it had when this was proposed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_entry_version: Option<String>,
-    /// Of a new entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_signature: Option<String>,
-    /// Of a new entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keywords: Option<Vec<String>>,
-    /// All of them.
-    pub source_experience_ids: Vec<String>,
-    /// When it was proposed.
-    pub updated_at: String,
+impl Proposal {
+    /// Of a document that is as its schema says.
+    #[must_use]
+    pub fn of(document: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let action = match document["proposed_action"].as_str() {
+            Some("ADD") => Action::Add,
+            Some("SUPERSEDE") => Action::Supersede,
+            Some("SYNTHESIZE") => Action::Synthesize,
+            _ => Action::Merge,
+        };
+        Self {
+            proposal_id: text(&document["proposal_id"]),
+            skill_id: text(&document["skill_id"]),
+            proposer: text(&document["proposer"]["id"]),
+            target_version: text(&document["target_version"]),
+            change_summary: text(&document["change_summary"]),
+            action,
+            payload: document["proposed_payload"].clone(),
+            evidence: text(&document["artifacts"][0]["ref"]),
+        }
+    }
 }
 
 /// What a governor says of a proposal.
