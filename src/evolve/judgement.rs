@@ -58,13 +58,9 @@ impl Judgement {
     /// What is wrong with it.
     pub fn of(value: &Value) -> Result<Self, EvolveError> {
         let judgement: Self = object_of(value).map_err(wrong)?;
-        if let Some(feedback) = &judgement.feedback {
-            if feedback
-                .confidence
-                .is_some_and(|confidence| !(0.0..=1.0).contains(&confidence))
-            {
-                return Err(wrong("feedback.confidence must be from 0 to 1".into()));
-            }
+        let confidence = judgement.feedback.as_ref().and_then(|one| one.confidence);
+        if confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
+            return Err(wrong("feedback.confidence must be from 0 to 1".into()));
         }
         if let Some(matched) = &judgement.matched
             && matched.relation != Relation::None

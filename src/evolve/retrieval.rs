@@ -215,3 +215,32 @@ fn safe_line(line: &str) -> String {
         line
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evolve::ids::Timestamp;
+
+    #[test]
+    fn whoever_asks_kindly_asks_the_same() {
+        let kindly = "Hi, could you please help me? I would like to compress photos, thanks";
+        assert_eq!(topic(kindly), topic("Compress photos"));
+        assert_eq!(topic("麻烦帮我一下，我想压缩照片，谢谢"), topic("压缩照片"));
+        assert_eq!(topic("Help!"), BTreeSet::from(["help".to_owned()]));
+    }
+
+    #[test]
+    fn an_only_entry_is_relevant_to_a_task_that_says_more() {
+        let time = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        let content = "- Scale to 2048 pixels".to_owned();
+        let entries = [Entry::new(
+            "skl-1".into(),
+            "Compress photos".into(),
+            content,
+            &time,
+        )];
+        let found = |task| retrieve(&entries, task, None, MAX_ENTRIES).len();
+        assert_eq!(found("Compress the photos of our trip"), 1);
+        assert_eq!(found("Print the photos of our trip to Lisbon in June"), 0);
+    }
+}

@@ -8,6 +8,9 @@ mod board;
 mod chance;
 mod cuts;
 mod errors;
+mod evolve;
+#[path = "../common/evolved.rs"]
+mod evolved;
 mod faulty;
 mod firmwares;
 #[path = "../common/judge.rs"]

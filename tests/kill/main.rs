@@ -14,6 +14,10 @@ mod at_once;
 mod board;
 mod calls;
 mod errors;
+mod evolve;
+mod evolve_order;
+#[path = "../common/evolved.rs"]
+mod evolved;
 mod firmware;
 mod full_disk;
 mod merges;

@@ -354,6 +354,43 @@ fn tool(arguments: &'static [&'static str], flushes: usize) -> Operation {
     }
 }
 
+/// What was learned comes into the skill as an agent's edit does.
+pub fn publication() -> Operation {
+    Operation {
+        start: evolving,
+        ..tool(&["evolve", "publish", "--skill", "alpha"], 12)
+    }
+}
+
+/// The skill has learned one thing.
+pub fn evolving(workshop: &Workshop) -> Board<'_> {
+    let board = seeded(workshop);
+    let init = [
+        "init",
+        "--id",
+        "alpha",
+        "--name",
+        "Alpha",
+        "--description",
+        "Learns.",
+    ];
+    let learn = ["learn", "--task", "Always take a screenshot before tapping"];
+    for arguments in [&init[..], &learn] {
+        let arguments = in_workspace(arguments);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        board.run(1, &arguments).expect(0);
+    }
+    board
+}
+
+/// A command of `evolve` in the workspace of the skill `alpha`.
+pub fn in_workspace(command: &[&str]) -> Vec<String> {
+    let (command, arguments) = command.split_first().unwrap();
+    let workspace = ["evolve", *command, "--skill", "alpha"];
+    let all = workspace.iter().chain(arguments);
+    all.map(|word| (*word).to_owned()).collect()
+}
+
 fn edited_in_its_frontmatter(workshop: &Workshop) -> Board<'_> {
     let board = seeded(workshop);
     let text = String::from_utf8(workshop.firmware(1).text("alpha").to_vec()).unwrap();

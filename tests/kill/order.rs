@@ -103,6 +103,11 @@ fn what_a_tool_changes_reaches_flash_in_order() {
 }
 
 #[test]
+fn what_is_published_reaches_flash_in_order() {
+    assert_in_order(&operations::publication());
+}
+
+#[test]
 fn a_repair_reaches_flash_in_order() {
     assert_in_order(&operations::repair());
 }

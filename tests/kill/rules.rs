@@ -39,15 +39,15 @@ pub const ORDER: [fn(&[Event]) -> Verdict; 6] = [
 
 /// What a power cut may still take.
 #[derive(Default)]
-struct Unflushed {
+pub struct Unflushed {
     /// Files whose bytes, and files and directories whose owner or mode, may be lost.
-    data: BTreeSet<String>,
+    pub data: BTreeSet<String>,
     /// Names that may not be there yet, or still be there.
-    names: BTreeSet<String>,
+    pub names: BTreeSet<String>,
 }
 
 impl Unflushed {
-    fn after(&mut self, event: &Event) {
+    pub fn after(&mut self, event: &Event) {
         match event {
             Event::Made(path) => {
                 self.names.insert(path.clone());
@@ -94,7 +94,7 @@ impl Unflushed {
     }
 
     /// What is not on flash of `top`: of its name, of what is beneath it, and of its bytes.
-    fn within<'a>(&'a self, top: &'a str) -> impl Iterator<Item = &'a String> {
+    pub fn within<'a>(&'a self, top: &'a str) -> impl Iterator<Item = &'a String> {
         let all: BTreeSet<&String> = self.data.iter().chain(&self.names).collect();
         all.into_iter().filter(move |path| is_within(path, top))
     }
@@ -109,7 +109,7 @@ fn parent(path: &str) -> &str {
 }
 
 /// Whether it is `top` or lies beneath it.
-fn is_within(path: &str, top: &str) -> bool {
+pub fn is_within(path: &str, top: &str) -> bool {
     let rest = path.strip_prefix(top);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

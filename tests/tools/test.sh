@@ -83,6 +83,8 @@ lane_of_this_machine() {
     cargo bench --locked --bench histories
     step "how often skill_list finds the skill"
     cargo bench --locked --bench recall
+    step "how often guidance is about the task"
+    cargo bench --locked --bench guidance
     step "fuzzing"
     tests/tools/fuzz.sh "$fuzz_inputs" "$fuzz_seconds"
 }
