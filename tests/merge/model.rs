@@ -145,7 +145,7 @@ fn anthropic_gets_messages_and_a_tool_to_answer_with() {
         json!({"status": "merged", "merged_skill_md": both("foo"), "summary": "Both sides."});
     let reply = json!({
         "type": "message", "role": "assistant", "stop_reason": "tool_use",
-        "content": [{"type": "text", "text": "I will."}, {"type": "tool_use", "id": "1", "name": "report_merge", "input": input}]
+        "content": [{"type": "text", "text": "I will."}, {"type": "tool_use", "id": "1", "name": "report_result", "input": input}]
     });
     let (_, requests) = asked(
         "anthropic",
@@ -168,7 +168,7 @@ fn anthropic_gets_messages_and_a_tool_to_answer_with() {
     assert_eq!(body["messages"][0]["role"], "user");
     assert_eq!(
         body["tool_choice"],
-        json!({"type": "tool", "name": "report_merge"})
+        json!({"type": "tool", "name": "report_result"})
     );
     assert_eq!(
         body["tools"][0]["input_schema"]["required"],
