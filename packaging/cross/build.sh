@@ -137,7 +137,7 @@ source)
     # A library from source brings no crt files; zig's are taken. RUSTC_BOOTSTRAP allows -Zbuild-std on stable.
     export PATH=${compiler%/*}:$PATH RUSTC_BOOTSTRAP=1 RUSTFLAGS="$RUSTFLAGS -C link-self-contained=no"
     # Without those parts of it that name functions in a backtrace, which a stripped program has no names for, and without
-    # the place in the source that a panic would name: those of all crates take 4 % of the room.
+    # the place in the source that a panic would name: those of all crates take 3 % of the room.
     RUSTFLAGS+=" -Z location-detail=none"
     with_zig zigbuild "${build[@]}" -Zbuild-std=std,panic_abort -Zbuild-std-features=optimize_for_size
     ;;

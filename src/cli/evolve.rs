@@ -13,7 +13,7 @@ use super::output::Tone;
 use super::{Context, Exit};
 use crate::config::Settings;
 use crate::evolve::{
-    ACTOR, Advisor, Counts, Engine, EngineChoice, EvolveError, Judgement, Learned, ModelAdvisor,
+    ACTOR, Advisor, Engine, EngineChoice, EvolveError, Judgement, Learned, ModelAdvisor,
     NewManifest, RunResult, SkillEvolution, SystemSources, Task, Workspace, open_workspace,
     open_workspace_of,
 };
@@ -228,7 +228,7 @@ fn command(
             return Ok(Exit::whole(validation.errors.is_empty()));
         }
         EvolveCommand::Prune => {
-            let suggestions = workspace.prune(&Counts::new())?;
+            let suggestions = workspace.prune()?;
             for one in &suggestions {
                 let line = format!(
                     "{} v{}: {}; {}",

@@ -162,12 +162,7 @@ fn tone(skill: &SkillStatus) -> Tone {
 
 fn short(hash: Option<Hash>) -> String {
     match hash {
-        Some(hash) => hash
-            .to_string()
-            .chars()
-            .skip("sha256:".len())
-            .take(SHOWN_DIGITS)
-            .collect(),
+        Some(hash) => hash.hex().chars().take(SHOWN_DIGITS).collect(),
         None => "-".into(),
     }
 }

@@ -49,15 +49,12 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// When the workspace can't be read.
-    pub fn prune(&self, not_written: &Counts) -> Result<Vec<Suggestion>, EvolveError> {
+    pub fn prune(&self) -> Result<Vec<Suggestion>, EvolveError> {
         let ready = self.look()?;
         let counts = self.counts()?;
         let of = |entry: &&Entry| {
-            let id = &entry.skill_entry_id;
-            let all = [&counts, not_written]
-                .into_iter()
-                .filter_map(|counts| counts.get(id));
-            all.fold(Count::default(), |sum, count| sum.plus(*count))
+            let count = counts.get(&entry.skill_entry_id);
+            count.copied().unwrap_or_default()
         };
         let entries = ready.bank.newest_first().into_iter();
         let unproved = entries.filter(|entry| {
@@ -103,10 +100,7 @@ impl Workspace<'_> {
     /// The counts with these added.
     fn counted(&self, more: &Counts) -> Result<Document, EvolveError> {
         let mut counts = self.counts()?;
-        for (id, count) in more {
-            let sum = counts.entry(id.clone()).or_default();
-            *sum = sum.plus(*count);
-        }
+        add(&mut counts, more);
         Ok(Document {
             path: path(FILE),
             bytes: super::document::to_file(&counts),
@@ -114,7 +108,7 @@ impl Workspace<'_> {
     }
 
     /// Counts what proved good, together with the change; nobody is refused an answer for that.
-    pub(super) fn count_confirmations(&self, entries: &[String], change: &mut Change<'_>) {
+    pub(super) fn count_confirmations(&self, entries: Vec<String>, change: &mut Change<'_>) {
         if entries.is_empty() {
             return;
         }
@@ -122,11 +116,19 @@ impl Workspace<'_> {
             retrievals: 0,
             confirmations: 1,
         };
-        let counts = entries.iter().map(|id| (id.clone(), one)).collect();
+        let counts = entries.into_iter().map(|id| (id, one)).collect();
         match self.counted(&counts) {
             Ok(document) => change.put(FILE, document.bytes),
             Err(e) => log::warn!("it was not counted: {e}"),
         }
+    }
+}
+
+/// Adds counts to others.
+pub(super) fn add(counts: &mut Counts, more: &Counts) {
+    for (id, count) in more {
+        let sum = counts.entry(id.clone()).or_default();
+        *sum = sum.plus(*count);
     }
 }
 

@@ -36,12 +36,10 @@ impl Workspace<'_> {
         let governor = session.ready.manifest.governor.clone();
         check_decider(&decision, &proposal, governor.as_deref())?;
         let file = file_of(AUDIT, &decision.decision_id)?;
-        let known = self.read(&file)?;
-        let is_other =
-            |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok().as_ref() != Some(&document);
-        if known.as_deref().is_some_and(is_other) {
+        // Also one that deferred, or came to a conflict: who decides again makes a new one.
+        if self.read(&file)?.is_some() {
             return refuse(format!(
-                "there is another decision {} already",
+                "there is a decision {} already: each is applied once",
                 decision.decision_id
             ));
         }

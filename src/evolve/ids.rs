@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime, UtcOffset};
 
 /// Digits of an identifier: 48 random bits.
-const DIGITS: usize = 12;
+pub(super) const DIGITS: usize = 12;
 
 /// What an identifier names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::content::{keywords_of, title_of};
 use super::document::{Entry, Mode};
 use super::error::EvolveError;
-use super::ids::{Kind, Timestamp, Version};
+use super::ids::{DIGITS, Kind, Timestamp, Version};
 use super::language::one_line;
 use super::record::Change;
 use super::workspace::{BANK, SNAPSHOTS, Workspace};
@@ -163,7 +163,10 @@ fn id_of(kind: Kind, foreign: &str, old_prefix: &str) -> String {
     if kind.is(&same) {
         return same;
     }
-    let hash = Hash::of(foreign.as_bytes()).to_string();
-    let hex = hash.split_once(':').map_or(hash.as_str(), |(_, hex)| hex);
-    format!("{}{}", kind.prefix(), hex.get(..12).unwrap_or(hex))
+    let digits: String = Hash::of(foreign.as_bytes())
+        .hex()
+        .chars()
+        .take(DIGITS)
+        .collect();
+    format!("{}{digits}", kind.prefix())
 }

@@ -15,6 +15,7 @@ use super::matching::{MATCH, Relation, best_match, contradicted};
 use super::model;
 use super::mutate::{Cause, Mutation, Outcome, audit_of, mutate, synthesize, too_long};
 use super::record::Change;
+use super::retrieval::{MAX_ENTRIES, retrieve};
 use super::signature::signature_of;
 use super::synthesis::synthesise;
 use super::workspace::{AUDIT, EXPERIENCE, Ready, Workspace, file_of};
@@ -71,6 +72,7 @@ impl Workspace<'_> {
         let advice = self.advice(task, signature.as_deref());
         let session = self.begin()?;
         let (mut change, ready) = Change::new(self, session);
+        let mut confirmed = self.proven(task, signature.as_deref(), &ready.bank);
         let earlier = self.earlier(&change, signature.as_deref())?;
         let feedback = self.feedback(task, earlier.last());
         let experience = experience(&mut change, &feedback, signature.as_deref(), &earlier)?;
@@ -81,7 +83,7 @@ impl Workspace<'_> {
         let judged_by = (!judged_parts.is_empty()).then_some(judged_parts);
         let recorded = json!({
             "action": "RECORD", "lesson": feedback.lesson, "confidence": feedback.confidence,
-            "reasoning": format!("Feedback from {}", source_name(feedback.source)), "judgement": judged_by
+            "reasoning": format!("Feedback from {}", feedback.source.as_str()), "judgement": judged_by
         });
         change.audit("experience_recorded", &id, recorded, evidence.clone())?;
         let mut learned = Learned {
@@ -131,8 +133,10 @@ impl Workspace<'_> {
             )?;
             self.conclude(&mut change, ready, mutation, &mut learned)?;
         }
-        let confirmed = self.confirmed(task, signature.as_deref(), &learned);
-        self.count_confirmations(&confirmed, &mut change);
+        if learned.action == Action::Merge.as_str() {
+            confirmed.extend(learned.skill_entry_id.clone());
+        }
+        self.count_confirmations(confirmed, &mut change);
         change.commit()?;
         if let Err(e) = self.shorten_by_model(&mut learned) {
             log::warn!("the entry could not be made shorter: {e}");
@@ -225,12 +229,7 @@ impl Workspace<'_> {
                 audit_of(change, &mutation, snapshot, learned.proposal_id.as_deref())
             },
         )?;
-        learned.action = match mutation.action {
-            Action::Add => "ADD",
-            Action::Merge => "MERGE",
-            Action::Supersede => "SUPERSEDE",
-            Action::Synthesize => "SYNTHESIZE",
-        };
+        learned.action = mutation.action.as_str();
         learned.snapshot_id = Some(snapshot_id);
         learned.version = Some(version);
         learned.synthesized = synthesized;
@@ -375,35 +374,15 @@ impl Workspace<'_> {
         })
     }
 
-    /// Entries that this task has shown to be good: what it merged with, and what guides such a task if that went well.
-    fn confirmed(
-        &self,
-        task: &Task<'_>,
-        signature: Option<&str>,
-        learned: &Learned,
-    ) -> Vec<String> {
-        let mut confirmed: Vec<String> = Vec::new();
-        if learned.action == "MERGE" {
-            confirmed.extend(learned.skill_entry_id.clone());
+    /// Entries that this task has shown to be good, for they guide such a task and it went well.
+    fn proven(&self, task: &Task<'_>, signature: Option<&str>, bank: &Bank) -> Vec<String> {
+        if went_well(&evidence(task, None)) != Some(true) {
+            return Vec::new();
         }
-        if went_well(&evidence(task, None)) == Some(true)
-            && let Ok(ready) = self.resume()
-        {
-            let text = task.text.unwrap_or_default();
-            let guiding = super::retrieval::retrieve(
-                &ready.bank.entries,
-                text,
-                signature,
-                super::retrieval::MAX_ENTRIES,
-            );
-            let entries = guiding
-                .iter()
-                .filter_map(|one| ready.bank.entries.get(one.at));
-            confirmed.extend(entries.map(|entry| entry.skill_entry_id.clone()));
-        }
-        confirmed.sort();
-        confirmed.dedup();
-        confirmed
+        let text = task.text.unwrap_or_default();
+        let guiding = retrieve(&bank.entries, text, signature, MAX_ENTRIES);
+        let entries = guiding.iter().filter_map(|one| bank.entries.get(one.at));
+        entries.map(|entry| entry.skill_entry_id.clone()).collect()
     }
 }
 
@@ -490,14 +469,4 @@ fn keywords(bank: &Bank, lesson: &str) -> Vec<String> {
         .map(|entry| vec![vec![entry.title.as_str(), entry.content.as_str()]]);
     let weights = Weights::for_query(&WHOLE, &query, documents);
     keywords_of(lesson, |token| weights.weight_of(token))
-}
-
-/// A source as it is spelt in documents.
-fn source_name(source: FeedbackSource) -> &'static str {
-    match source {
-        FeedbackSource::Explicit => "explicit",
-        FeedbackSource::UserInput => "user_input",
-        FeedbackSource::ExecutionResult => "execution_result",
-        FeedbackSource::Default => "default",
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::content::bullets;
 use super::document::{Entry, newer_first};
-use super::language::{Topic, Wanted, contradicts};
+use super::language::{Topic, Wanted, contradicts, ratio};
 use super::signature::{Signature, SignatureFit};
 
 /// From here on a lesson belongs to an entry.
@@ -69,7 +69,7 @@ fn score(entry: &Entry, lesson: &Wanted, signature: Option<&Signature>) -> f64 {
     let mut best = 0.0_f64;
     if has_head {
         let head = Topic::of_all(head());
-        best = OF_HEAD * part(topic.common(&head), topic.len().min(head.len()));
+        best = OF_HEAD * ratio(topic.common(&head), topic.len().min(head.len()));
     }
     for (_, bullet) in bullets(&entry.content) {
         if lesson.mark(bullet, &mut covered) {
@@ -77,20 +77,12 @@ fn score(entry: &Entry, lesson: &Wanted, signature: Option<&Signature>) -> f64 {
         }
     }
     let covered = covered.iter().filter(|is_covered| **is_covered).count();
-    best = best.max(OF_ENTRY * part(covered, topic.len()));
+    best = best.max(OF_ENTRY * ratio(covered, topic.len()));
     let fit = signature.zip(entry.task_signature.as_deref());
     best + match fit.map_or(SignatureFit::None, |(one, other)| one.fit(other)) {
         SignatureFit::Exact => SAME_SIGNATURE,
         SignatureFit::Partial => PARTIAL_SIGNATURE,
         SignatureFit::None => 0.0,
-    }
-}
-
-fn part(common: usize, of: usize) -> f64 {
-    if of == 0 {
-        0.0
-    } else {
-        common as f64 / of as f64
     }
 }
 

@@ -56,21 +56,16 @@ impl Workspace<'_> {
                 left_out.push(format!("{} ({})", last.title, last.skill_entry_id));
             }
         };
-        let hash = |text: &str| {
-            let hash = Hash::of(text.as_bytes()).to_string();
-            hash.split_once(':')
-                .map_or(hash.clone(), |(_, hex)| hex.to_owned())
-        };
         if new != text {
             let input = json!({
-                "action": "edit", "name": skill, "content": new, "expect_sha256": hash(text),
+                "action": "edit", "name": skill, "content": new, "expect_sha256": Hash::of(text.as_bytes()).hex(),
                 "reason": "learned guidance is published"
             });
             tools.call(Tool::Manage, &input, &mut Caller::CommandLine)?;
         }
         Ok(Published {
             skill: skill.to_owned(),
-            sha256: hash(&new),
+            sha256: Hash::of(new.as_bytes()).hex(),
             entries: entries.len(),
             left_out,
         })

@@ -15,6 +15,9 @@ use crate::store::{Documents, Hash};
 /// A snapshot of this reason is one of before a rollback, which is no place to go back to by itself.
 const BEFORE_ROLLBACK: &str = "Before ROLLBACK";
 
+/// Digits of a hash in the name of what is set aside.
+const ASIDE_DIGITS: usize = 12;
+
 #[derive(Deserialize)]
 struct SnapshotText {
     manifest: Box<RawValue>,
@@ -139,13 +142,7 @@ impl Workspace<'_> {
         let mut kept = Vec::new();
         for (name, bytes) in [(MANIFEST, manifest), (BANK, bank)] {
             if let Some(bytes) = bytes {
-                let hash = Hash::of(bytes).to_string();
-                let digits: String = hash
-                    .chars()
-                    .skip_while(|c| *c != ':')
-                    .skip(1)
-                    .take(12)
-                    .collect();
+                let digits: String = Hash::of(bytes).hex().chars().take(ASIDE_DIGITS).collect();
                 let aside = format!(".aiden-before-rollback-{digits}-{name}");
                 change.put(&aside, bytes.to_vec());
                 kept.push(aside);

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::counts::Counts;
+use super::counts::{Counts, add};
 use super::document::NewManifest;
 use super::error::EvolveError;
 use super::feedback::{Markers, RunResult};
-use super::ids::{SystemSources, is_skill_id};
+use super::ids::{DIGITS, SystemSources, is_skill_id};
 use super::judgement::Judgement;
 use super::learn::Task;
 use super::model::Advisor;
 use super::workspace::{Engine, Workspace};
 use crate::skill::{SkillDocument, shown};
-use crate::store::{Filesystem, LinuxFilesystem, RelPath, layout, make_directories};
+use crate::store::{Filesystem, Hash, LinuxFilesystem, RelPath, layout, make_directories};
 use crate::sync::{SkillSyncOptions, open_to_write};
 use crate::tools::{Evolution, SkillTools, Tool, ToolError, check_arguments};
 
@@ -122,13 +122,13 @@ impl SkillEvolution {
             }
             return;
         };
-        let mut gathered = Self::lock(gathered);
-        let of_skill = gathered.entry(skill.to_owned()).or_default();
-        for (entry, count) in counts {
-            let sum = of_skill.entry(entry).or_default();
-            *sum = sum.plus(count);
-        }
-        gathered.retain(|_, counts| !counts.is_empty());
+        gather(&mut Self::lock(gathered), skill, counts);
+    }
+}
+
+fn gather(gathered: &mut BTreeMap<String, Counts>, skill: &str, counts: Counts) {
+    if !counts.is_empty() {
+        add(gathered.entry(skill.to_owned()).or_default(), &counts);
     }
 }
 
@@ -240,16 +240,20 @@ impl Evolution for SkillEvolution {
         };
         let all = std::mem::take(&mut *Self::lock(gathered));
         let engine = self.engine(&tools.options);
+        let mut fault = None;
         for (skill, counts) in all {
             let written = open_workspace_of(&tools.options, &skill, false)
                 .and_then(|filesystem| Workspace::new(&filesystem, &engine).add_counts(&counts));
             match written {
-                // A workspace that is gone or torn has no use for them.
+                // A workspace that is gone has no use for them.
                 Ok(()) | Err(EvolveError::NoWorkspace(_)) => {}
-                Err(e) => log::warn!("what guided by {skill} was not counted: {e}"),
+                Err(e) => {
+                    gather(&mut Self::lock(gathered), &skill, counts);
+                    fault = Some(e);
+                }
             }
         }
-        Ok(())
+        fault.map_or(Ok(()), |e| Err(e.into()))
     }
 }
 
@@ -284,8 +288,12 @@ fn id_of(name: &str) -> String {
     let id: String = name.chars().map(plain).collect();
     let id = id.trim_matches('-');
     if id.is_empty() {
-        let hash = crate::store::Hash::of(name.as_bytes()).to_string();
-        return format!("skill-{}", hash.chars().rev().take(12).collect::<String>());
+        let digits: String = Hash::of(name.as_bytes())
+            .hex()
+            .chars()
+            .take(DIGITS)
+            .collect();
+        return format!("skill-{digits}");
     }
     id.to_owned()
 }

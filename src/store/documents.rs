@@ -137,10 +137,9 @@ impl<'fs> Documents<'fs> {
             told.extend_from_slice(line.as_bytes());
             told.extend_from_slice(start);
         }
-        let id = Hash::of(&told).to_string();
-        let digits = id.rsplit(':').next().unwrap_or_default();
+        let digits: String = Hash::of(&told).hex().chars().take(STAGE_DIGITS).collect();
         let list = CommitList {
-            stage: own(STAGE).join(&own(digits.get(..STAGE_DIGITS).unwrap_or(digits))),
+            stage: own(STAGE).join(&own(&digits)),
             targets: documents.iter().map(|one| one.path.clone()).collect(),
         };
         for directory in [own(STAGE), list.stage.clone()] {

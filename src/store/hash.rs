@@ -26,6 +26,12 @@ impl Hash {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Its 64 hexadecimal digits, without what the ledger writes before them.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The hash of all that `reader` yields, and how many bytes that was, read through `buffer`.
     ///
     /// # Errors

@@ -129,22 +129,6 @@ impl Index {
         };
         query.iter().map(of_token).sum()
     }
-
-    /// The share of what the query says that a document has, from 0 to 1.
-    #[must_use]
-    pub fn coverage(&self, document: usize, query: &BTreeSet<String>) -> f64 {
-        let has = |token: &&String| {
-            let fields = self.documents.get(document);
-            fields
-                .is_some_and(|fields| fields.iter().any(|(counts, _)| counts.contains_key(*token)))
-        };
-        let all: f64 = query.iter().map(|token| self.weight_of(token)).sum();
-        if all == 0.0 {
-            return 0.0;
-        }
-        let found = query.iter().filter(has).map(|token| self.weight_of(token));
-        found.sum::<f64>() / all
-    }
 }
 
 #[cfg(test)]
@@ -208,19 +192,9 @@ mod tests {
         let focused = Index::for_query(&FIELDS, &query, documents);
         for at in 0..texts.len() {
             assert_eq!(focused.score(at, &query), whole.score(at, &query));
-            assert_eq!(focused.coverage(at, &query), whole.coverage(at, &query));
+            for token in &query {
+                assert_eq!(focused.weight_of(token), whole.weight_of(token));
+            }
         }
-    }
-
-    #[test]
-    fn coverage_is_the_share_of_what_the_query_says() {
-        let index = index(&[("alpha beta", ""), ("alpha", ""), ("gamma", "")]);
-        assert_eq!(index.coverage(0, &query("alpha beta")), 1.0);
-        assert!(
-            index.coverage(1, &query("alpha beta")) < 0.5,
-            "beta says more"
-        );
-        assert_eq!(index.coverage(2, &query("alpha beta")), 0.0);
-        assert_eq!(index.coverage(0, &query("")), 0.0);
     }
 }

@@ -206,8 +206,7 @@ impl Change<'_, '_> {
         now: Option<Hash>,
         what: impl Fn() -> String,
     ) -> Result<(), ToolError> {
-        let now = now.map(|hash| hash.to_string());
-        let now = now.as_deref().map(|now| now.trim_start_matches("sha256:"));
+        let now = now.map(|hash| hash.hex());
         match (self.expected(), now) {
             (None, _) => Ok(()),
             (Some(expected), Some(now)) if expected == now => Ok(()),

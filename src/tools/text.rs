@@ -48,8 +48,7 @@ pub(super) fn check(
 
 /// Size and hash of a text: `bytes=50, lines=6, sha256=…`.
 pub(super) fn measure(text: &str) -> String {
-    let hash = Hash::of(text.as_bytes()).to_string();
-    let hex = hash.split_once(':').map_or(hash.as_str(), |(_, hex)| hex);
+    let hex = Hash::of(text.as_bytes()).hex();
     format!(
         "bytes={}, lines={}, sha256={hex}",
         text.len(),

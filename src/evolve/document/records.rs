@@ -30,6 +30,17 @@ pub enum FeedbackSource {
 }
 
 impl FeedbackSource {
+    /// As documents have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Explicit => "explicit",
+            Self::UserInput => "user_input",
+            Self::ExecutionResult => "execution_result",
+            Self::Default => "default",
+        }
+    }
+
     /// How far it is trusted (kit 5.1): a failure says more than a success.
     #[must_use]
     pub fn confidence(self, status: FeedbackStatus) -> f64 {
@@ -131,6 +142,19 @@ pub enum Action {
 }
 
 impl Action {
+    const ALL: [Self; 4] = [Self::Add, Self::Merge, Self::Supersede, Self::Synthesize];
+
+    /// As documents have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "ADD",
+            Self::Merge => "MERGE",
+            Self::Supersede => "SUPERSEDE",
+            Self::Synthesize => "SYNTHESIZE",
+        }
+    }
+
     /// Its kind of audit entry.
     #[must_use]
     pub fn event(self) -> &'static str {
@@ -145,12 +169,7 @@ impl Action {
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Add => "ADD",
-            Self::Merge => "MERGE",
-            Self::Supersede => "SUPERSEDE",
-            Self::Synthesize => "SYNTHESIZE",
-        })
+        f.write_str(self.as_str())
     }
 }
 
@@ -180,19 +199,17 @@ impl Proposal {
     #[must_use]
     pub fn of(document: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let action = match document["proposed_action"].as_str() {
-            Some("ADD") => Action::Add,
-            Some("SUPERSEDE") => Action::Supersede,
-            Some("SYNTHESIZE") => Action::Synthesize,
-            _ => Action::Merge,
-        };
+        let spelt = &document["proposed_action"];
+        let action = Action::ALL
+            .into_iter()
+            .find(|action| spelt == action.as_str());
         Self {
             proposal_id: text(&document["proposal_id"]),
             skill_id: text(&document["skill_id"]),
             proposer: text(&document["proposer"]["id"]),
             target_version: text(&document["target_version"]),
             change_summary: text(&document["change_summary"]),
-            action,
+            action: action.unwrap_or(Action::Merge),
             payload: document["proposed_payload"].clone(),
             evidence: text(&document["artifacts"][0]["ref"]),
         }

@@ -250,7 +250,7 @@ impl Wanted {
 }
 
 /// A part of a whole; of nothing it is nothing.
-pub(super) fn ratio(part: usize, whole: usize) -> f64 {
+pub fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 {
         0.0
     } else {
