@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::document::{AuditEntry, Entry, Object, PromotionDecision, Proposal};
+use super::document::{Action, AuditEntry, Entry, Object, PROTOCOL, PromotionDecision, Proposal};
 use super::error::EvolveError;
-use super::ids::{Kind, Timestamp};
+use super::ids::{Kind, Timestamp, Version};
 use super::mutate::{Mutation, mutate};
 use super::record::Change;
 use super::schema::{DocumentKind, check};
-use super::workspace::{AUDIT, Session, Workspace, file_of};
+use super::workspace::{AUDIT, EXPERIENCE, Ready, Session, Workspace, file_of};
 
 /// What a decision did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -127,6 +127,53 @@ impl Workspace<'_> {
             outcome: outcome.to_owned(),
             applied,
         })
+    }
+
+    /// Puts a change on record, to be decided on; says under which identifier.
+    pub(super) fn propose(
+        &self,
+        change: &mut Change<'_>,
+        ready: &Ready,
+        mutation: &Mutation,
+    ) -> Result<String, EvolveError> {
+        let id = change.id(Kind::Proposal)?;
+        let base = &ready.manifest.version;
+        let version = Version::parse(base).unwrap_or(Version::FIRST);
+        let target = match mutation.action {
+            Action::Supersede => version.superseded(),
+            _ => version.patched(),
+        };
+        let entry = &mutation.entry;
+        let is_new = mutation.action == Action::Add;
+        let created_at = change.time();
+        let mut payload = json!({
+            "skill_entry_id": entry.skill_entry_id, "content": entry.content, "version": entry.version,
+            "source_experience_ids": entry.source_experience_ids, "updated_at": entry.updated_at
+        });
+        if let Some(version) = &mutation.previous_version {
+            payload["base_entry_version"] = version.clone().into();
+        }
+        if is_new || mutation.changes_title {
+            payload["title"] = entry.title.clone().into();
+        }
+        if is_new {
+            payload["keywords"] = entry.keywords.clone().into();
+            if let Some(signature) = &entry.task_signature {
+                payload["task_signature"] = signature.clone().into();
+            }
+        }
+        let proposal = json!({
+            "schema_name": "SkillProposal", "schema_version": PROTOCOL, "protocol_version": PROTOCOL, "proposal_id": id,
+            "skill_id": ready.manifest.skill_id, "created_at": created_at.as_str(),
+            "proposer": {"authority": "local", "id": self.engine.actor}, "status": "candidate",
+            "proposal_type": if is_new { "new_skill" } else { "skill_update" }, "base_version": base,
+            "target_version": target.to_string(),
+            "change_summary": format!("{}: {}", mutation.action, mutation.lesson),
+            "proposed_action": mutation.action.to_string(), "proposed_payload": payload,
+            "artifacts": [{"type": "evidence", "ref": format!("{EXPERIENCE}/{}.json", mutation.experience_id)}]
+        });
+        change.write(AUDIT, &id, &proposal)?;
+        Ok(id)
     }
 
     /// The proposals that wait for a decision, oldest first.

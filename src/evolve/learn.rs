@@ -6,23 +6,17 @@ use serde_json::{Map, json};
 use super::content::keywords_of;
 use super::critique::critique;
 use super::decide::{Decision, Judged, decide, discard_token};
-use super::document::{Action, Bank, Entry, Experience, FeedbackSource, Mode, PROTOCOL};
+use super::document::{Action, Bank, Entry, Experience, FeedbackSource, Mode};
 use super::error::EvolveError;
 use super::feedback::{Evidence, Feedback, RunResult, extract, went_well};
 use super::ids::{Kind, Timestamp, Version};
 use super::judgement::Judgement;
-use super::matching::{MATCH, Relation, best_match, contradicted};
-use super::model;
-use super::mutate::{Cause, Mutation, Outcome, audit_of, mutate, synthesize, too_long};
+use super::mutate::{Mutation, Outcome, audit_of, mutate};
 use super::record::Change;
 use super::retrieval::{MAX_ENTRIES, retrieve};
 use super::signature::signature_of;
-use super::synthesis::synthesise;
 use super::workspace::{AUDIT, EXPERIENCE, Ready, Workspace, file_of};
 use crate::text::{Field, Index as Weights, tokens};
-
-/// From here on a model is asked whether a lesson belongs to an entry, where rules say that it does not.
-const DOUBT: f64 = 0.15;
 
 /// What a task was, and what came of it.
 #[derive(Debug, Clone, Default)]
@@ -144,45 +138,6 @@ impl Workspace<'_> {
         Ok(learned)
     }
 
-    /// Makes an entry shorter that is too long still, if a model is there to do it. It is asked without the lock, and what it
-    /// says counts if the entry has not changed meanwhile.
-    fn shorten_by_model(&self, learned: &mut Learned) -> Result<(), EvolveError> {
-        let (Some(advisor), Some(id), Some(_)) = (
-            self.engine.advisor,
-            learned.skill_entry_id.clone(),
-            &learned.snapshot_id,
-        ) else {
-            return Ok(());
-        };
-        let Some(long) = too_long(&self.resume()?, &id) else {
-            return Ok(());
-        };
-        let asked = model::synthesis(advisor, &long.content);
-        let (shorter, by) = match asked {
-            Some(shorter) => (Some(shorter), "model"),
-            // The rules have had their turn already, unless the model goes first.
-            None if advisor.is_first() => (synthesise(&long.content), "rules"),
-            None => return Ok(()),
-        };
-        let session = self.begin()?;
-        let (mut change, mut ready) = Change::new(self, session);
-        if too_long(&ready, &id).is_none_or(|now| now.version != long.version) {
-            return Ok(());
-        }
-        let cause = Cause {
-            lesson: &learned.feedback.lesson,
-            confidence: learned.feedback.confidence,
-            experience_id: &learned.experience_id,
-        };
-        let version = synthesize(&mut change, &mut ready, &long, shorter, by, &cause)?;
-        change.commit()?;
-        if let Some(version) = version {
-            learned.version = Some(version);
-            learned.synthesized = true;
-        }
-        Ok(())
-    }
-
     /// Changes the bank at once, or proposes it.
     fn conclude(
         &self,
@@ -236,52 +191,6 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    fn propose(
-        &self,
-        change: &mut Change<'_>,
-        ready: &Ready,
-        mutation: &Mutation,
-    ) -> Result<String, EvolveError> {
-        let id = change.id(Kind::Proposal)?;
-        let base = &ready.manifest.version;
-        let version = Version::parse(base).unwrap_or(Version::FIRST);
-        let target = match mutation.action {
-            Action::Supersede => version.superseded(),
-            _ => version.patched(),
-        };
-        let entry = &mutation.entry;
-        let is_new = mutation.action == Action::Add;
-        let created_at = change.time();
-        let mut payload = json!({
-            "skill_entry_id": entry.skill_entry_id, "content": entry.content, "version": entry.version,
-            "source_experience_ids": entry.source_experience_ids, "updated_at": entry.updated_at
-        });
-        if let Some(version) = &mutation.previous_version {
-            payload["base_entry_version"] = version.clone().into();
-        }
-        if is_new || mutation.changes_title {
-            payload["title"] = entry.title.clone().into();
-        }
-        if is_new {
-            payload["keywords"] = entry.keywords.clone().into();
-            if let Some(signature) = &entry.task_signature {
-                payload["task_signature"] = signature.clone().into();
-            }
-        }
-        let proposal = json!({
-            "schema_name": "SkillProposal", "schema_version": PROTOCOL, "protocol_version": PROTOCOL, "proposal_id": id,
-            "skill_id": ready.manifest.skill_id, "created_at": created_at.as_str(),
-            "proposer": {"authority": "local", "id": self.engine.actor}, "status": "candidate",
-            "proposal_type": if is_new { "new_skill" } else { "skill_update" }, "base_version": base,
-            "target_version": target.to_string(),
-            "change_summary": format!("{}: {}", mutation.action, mutation.lesson),
-            "proposed_action": mutation.action.to_string(), "proposed_payload": payload,
-            "artifacts": [{"type": "evidence", "ref": format!("{EXPERIENCE}/{}.json", mutation.experience_id)}]
-        });
-        change.write(AUDIT, &id, &proposal)?;
-        Ok(id)
-    }
-
     #[allow(clippy::too_many_arguments, reason = "what a change is made of")]
     fn mutation(
         &self,
@@ -330,7 +239,7 @@ impl Workspace<'_> {
         })
     }
 
-    fn feedback(&self, task: &Task<'_>, before: Option<&Experience>) -> Feedback {
+    pub(super) fn feedback(&self, task: &Task<'_>, before: Option<&Experience>) -> Feedback {
         task.judgement
             .feedback()
             .unwrap_or_else(|| extract(&evidence(task, before), self.engine.markers))
@@ -350,30 +259,6 @@ impl Workspace<'_> {
         Ok(earlier)
     }
 
-    /// What a model says of lesson and entry; asked before the lock is taken, for it may take its time.
-    fn advice(&self, task: &Task<'_>, signature: Option<&str>) -> Option<Advice> {
-        let advisor = self.engine.advisor?;
-        let ready = self.resume().ok()?;
-        let feedback = self.feedback(task, None);
-        let is_open = gate(&feedback, ready.manifest.contract.min_feedback_confidence).is_none()
-            && discard_token(&feedback.lesson).is_none()
-            && task.judgement.judged().relation.is_none();
-        if !is_open {
-            return None;
-        }
-        let found = best_match(&ready.bank.entries, &feedback.lesson, signature)?;
-        let entry = ready.bank.entries.get(found.at)?;
-        let is_known = found.score >= MATCH && !contradicted(entry, &feedback.lesson).is_empty();
-        if found.score < DOUBT || (is_known && !advisor.is_first()) {
-            return None;
-        }
-        let relation = model::relation(advisor, &feedback.lesson, entry)?;
-        Some(Advice {
-            relation: (entry.skill_entry_id.clone(), relation),
-            version: entry.version.clone(),
-        })
-    }
-
     /// Entries that this task has shown to be good, for they guide such a task and it went well.
     fn proven(&self, task: &Task<'_>, signature: Option<&str>, bank: &Bank) -> Vec<String> {
         if went_well(&evidence(task, None)) != Some(true) {
@@ -383,20 +268,6 @@ impl Workspace<'_> {
         let guiding = retrieve(&bank.entries, text, signature, MAX_ENTRIES);
         let entries = guiding.iter().filter_map(|one| bank.entries.get(one.at));
         entries.map(|entry| entry.skill_entry_id.clone()).collect()
-    }
-}
-
-struct Advice {
-    relation: (String, Relation),
-    version: String,
-}
-
-impl Advice {
-    /// Whether the entry is still the one that was asked about.
-    fn still_holds(&self, bank: &Bank) -> bool {
-        let at = bank.position(&self.relation.0);
-        at.and_then(|at| bank.entries.get(at))
-            .is_some_and(|entry| entry.version == self.version)
     }
 }
 
@@ -410,7 +281,7 @@ fn evidence<'t>(task: &'t Task<'_>, before: Option<&'t Experience>) -> Evidence<
 }
 
 /// Why feedback changes nothing, if it does not.
-fn gate(feedback: &Feedback, least: f64) -> Option<String> {
+pub(super) fn gate(feedback: &Feedback, least: f64) -> Option<String> {
     if feedback.confidence < least {
         let confidence = feedback.confidence;
         return Some(format!("Confidence {confidence} below threshold {least}"));

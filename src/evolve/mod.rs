@@ -3,6 +3,7 @@
 //! The kit is a text that an agent follows by hand. Here the same protocol is carried out by rules: each command reads the
 //! workspace, decides, and writes all that its change consists of in one step, or nothing.
 
+mod advice;
 mod advisor;
 mod content;
 mod counts;

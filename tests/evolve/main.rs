@@ -24,6 +24,7 @@ mod documents;
 mod feedback;
 mod gate;
 mod governance;
+mod hostile;
 mod import;
 mod init;
 mod judgement;

@@ -94,3 +94,20 @@ fn sixteen_lessons_at_once_are_all_learned() {
         .run(&["evolve", "validate", "--skill", "foo"])
         .expect(0);
 }
+
+#[test]
+fn counts_of_guidance_that_cannot_be_written_are_written_when_they_can() {
+    let board = board();
+    let daemon = Daemon::start(&board);
+    let task = json!({"skill": "foo", "signature": "change_config", "task": "Always back up the config first."});
+    output(&daemon, "skill_learn", task);
+    // A directory in the place of the file of counts stands for a disk that takes nothing.
+    let counts = board.state().join("evolution/foo/.aiden-counts.json");
+    fs::create_dir(&counts).unwrap();
+    let asked = json!({"skill": "foo", "task": "Change the config"});
+    assert_ne!(output(&daemon, "skill_guide", asked), "");
+    daemon.says("counts are kept for the next time");
+    fs::remove_dir(&counts).unwrap();
+    let text = || fs::read_to_string(&counts).unwrap_or_default();
+    daemon.until("they are written", || text().contains("\"retrievals\": 1"));
+}
