@@ -3,7 +3,7 @@
 
 use super::content::bullets;
 use super::document::{Entry, newer_first};
-use super::language::{Topic, Wanted, contradicts, ratio};
+use super::language::{Sought, Topic, contradicts, ratio};
 use super::signature::{Signature, SignatureFit};
 
 /// From here on a lesson belongs to an entry.
@@ -37,53 +37,58 @@ pub struct Match {
 /// The entry that a lesson fits best, however badly; of equal ones the newer.
 #[must_use]
 pub fn best_match(entries: &[Entry], lesson: &str, signature: Option<&str>) -> Option<Match> {
-    let lesson = Wanted::of(lesson);
+    let lesson = Sought::of(lesson);
     let signature = signature.map(Signature::of);
-    let scored = entries.iter().enumerate().map(|(at, entry)| Match {
-        at,
-        score: score(entry, &lesson, signature.as_ref()),
-    });
-    scored.filter(|one| one.score > 0.0).max_by(|a, b| {
-        let of = |one: &Match| entries.get(one.at);
-        let by_age = of(a).zip(of(b)).map(|(a, b)| newer_first(b, a));
-        a.score
-            .total_cmp(&b.score)
-            .then(by_age.unwrap_or(std::cmp::Ordering::Equal))
-    })
+    let mut best: Option<(Match, &Entry)> = None;
+    for (at, entry) in entries.iter().enumerate() {
+        let least = best.as_ref().map_or(0.0, |(best, _)| best.score);
+        let score = score(entry, &lesson, signature.as_ref(), least);
+        let is_better = best.as_ref().is_none_or(|(best, known)| {
+            score > best.score || (score == best.score && newer_first(entry, known).is_lt())
+        });
+        if score > 0.0 && is_better {
+            best = Some((Match { at, score }, entry));
+        }
+    }
+    best.map(|(best, _)| best)
 }
 
-fn score(entry: &Entry, lesson: &Wanted, signature: Option<&Signature>) -> f64 {
+/// How well a lesson fits an entry; if that is less than `least`, anything less than it.
+fn score(entry: &Entry, lesson: &Sought, signature: Option<&Signature>, least: f64) -> f64 {
     let topic = &lesson.topic;
     if topic.is_empty() {
         return 0.0;
     }
+    let fit = signature.zip(entry.task_signature.as_deref());
+    let by_signature = match fit.map_or(SignatureFit::None, |(one, other)| one.fit(other)) {
+        SignatureFit::Exact => SAME_SIGNATURE,
+        SignatureFit::Partial => PARTIAL_SIGNATURE,
+        SignatureFit::None => 0.0,
+    };
     let head = || {
         let keywords = entry.keywords.iter().map(String::as_str);
         keywords.chain([entry.title.as_str()])
     };
     let mut covered = vec![false; topic.len()];
-    let mut has_head = false;
-    for text in head() {
-        has_head |= lesson.mark(text, &mut covered);
-    }
-    let mut best = 0.0_f64;
-    if has_head {
+    let in_head: usize = head().map(|text| lesson.mark(text, &mut covered)).sum();
+    let marked: Vec<(&str, usize)> = bullets(&entry.content)
+        .map(|(_, bullet)| (bullet, lesson.mark(bullet, &mut covered)))
+        .filter(|(_, marks)| *marks > 0)
+        .collect();
+    let covered = covered.iter().filter(|is_covered| **is_covered).count();
+    let mut best = OF_ENTRY * ratio(covered, topic.len());
+    // The same parts of texts are looked at again only where that can change anything.
+    if in_head > 0 && (best.max(OF_HEAD) + by_signature) >= least {
         let head = Topic::of_all(head());
-        best = OF_HEAD * ratio(topic.common(&head), topic.len().min(head.len()));
+        best = best.max(OF_HEAD * ratio(topic.common(&head), topic.len().min(head.len())));
     }
-    for (_, bullet) in bullets(&entry.content) {
-        if lesson.mark(bullet, &mut covered) {
+    for (bullet, marks) in marked {
+        let most = ratio(marks, topic.len());
+        if most > best && most + by_signature >= least {
             best = best.max(topic.jaccard(&Topic::of(bullet)));
         }
     }
-    let covered = covered.iter().filter(|is_covered| **is_covered).count();
-    best = best.max(OF_ENTRY * ratio(covered, topic.len()));
-    let fit = signature.zip(entry.task_signature.as_deref());
-    best + match fit.map_or(SignatureFit::None, |(one, other)| one.fit(other)) {
-        SignatureFit::Exact => SAME_SIGNATURE,
-        SignatureFit::Partial => PARTIAL_SIGNATURE,
-        SignatureFit::None => 0.0,
-    }
+    best + by_signature
 }
 
 /// The lines of an entry's text that a lesson contradicts.

@@ -1,6 +1,6 @@
 //! The kind of a task, in snake case.
 
-use super::language::{Topic, Wanted, one_line, sentences};
+use super::language::{Sought, Topic, one_line, sentences};
 use crate::text::{is_ideograph, normalised};
 
 /// Longest derived signature, in words.
@@ -51,7 +51,7 @@ pub enum SignatureFit {
 #[derive(Debug)]
 pub struct Signature {
     spelt: String,
-    words: Wanted,
+    words: Sought,
 }
 
 impl Signature {
@@ -60,7 +60,7 @@ impl Signature {
     pub fn of(text: &str) -> Self {
         Self {
             spelt: spelt(text),
-            words: Wanted::of(text),
+            words: Sought::of(text),
         }
     }
 
@@ -74,7 +74,7 @@ impl Signature {
             return SignatureFit::Exact;
         }
         let mut marks = vec![false; self.words.topic.len()];
-        if self.words.mark(other, &mut marks)
+        if self.words.mark(other, &mut marks) > 0
             && self.words.topic.jaccard(&Topic::of(other)) >= PARTIAL
         {
             SignatureFit::Partial

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tokens::{each_token_of, normalised};
+use super::tokens::{Wanted, each_token};
 
 /// How fast more of the same word counts less.
 const K1: f64 = 1.2;
@@ -53,21 +53,17 @@ impl Index {
         query: &BTreeSet<String>,
         documents: impl IntoIterator<Item = Vec<Vec<&'t str>>>,
     ) -> Self {
-        let mut first = [false; 256];
-        for token in query {
-            if let Some(byte) = token.bytes().next() {
-                first[usize::from(byte)] = true;
-            }
-        }
-        let is_wanted = |byte: u8| first[usize::from(byte)];
+        let wanted = Wanted::only(query.iter().map(String::as_str));
         let documents = documents.into_iter().map(|document| {
             let counted = document.into_iter().take(fields.len()).map(|texts| {
                 let mut len = 0;
                 let mut counts = BTreeMap::new();
                 for text in texts {
-                    each_token_of(&normalised(text), &is_wanted, &mut |token| {
+                    each_token(text, &wanted, &mut |token| {
                         len += 1;
-                        if !token.is_empty() && query.contains(token) {
+                        if let Some(token) = token
+                            && query.contains(token)
+                        {
                             *counts.entry(token.to_owned()).or_insert(0) += 1;
                         }
                     });

@@ -5,4 +5,4 @@ mod stem;
 mod tokens;
 
 pub use bm25f::{Field, Index};
-pub use tokens::{each_token, each_token_of, is_ideograph, normalised, tokens};
+pub use tokens::{Wanted, each_token, is_ideograph, normalised, tokens};

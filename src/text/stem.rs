@@ -21,28 +21,37 @@ const ENDINGS: [(&str, &str, usize); 15] = [
     ("ed", "", 3),
 ];
 
-/// Words that the endings do not bring together.
-fn irregular(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "used" | "uses" | "using" => "use",
-        "paid" => "pay",
-        "sent" => "send",
-        "chosen" => "choos",
-        "written" => "writ",
-        "found" => "find",
-        _ => return None,
-    })
+/// Words that the endings do not bring together, and their stems.
+const IRREGULAR: [(&str, &str); 8] = [
+    ("used", "use"),
+    ("uses", "use"),
+    ("using", "use"),
+    ("paid", "pay"),
+    ("sent", "send"),
+    ("chosen", "choos"),
+    ("written", "writ"),
+    ("found", "find"),
+];
+
+/// How the words begin that have this stem: their first two bytes are those of one of these.
+pub(super) fn beginnings(token: &str) -> impl Iterator<Item = &str> {
+    let others = IRREGULAR.iter().filter(move |(_, stem)| *stem == token);
+    others.map(|(word, _)| *word).chain([token])
 }
 
 /// The stem of a word in lower case.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
-    if let Some(stem) = irregular(word) {
-        return Cow::Borrowed(stem);
-    }
-    // No ending ends in another letter.
-    if !word.ends_with(['d', 'g', 'n', 's', 'y']) {
+    // No ending and no irregular word (`sent`) ends in another letter.
+    let may_end = matches!(
+        word.as_bytes().last(),
+        Some(b'd' | b'g' | b'n' | b's' | b't' | b'y')
+    );
+    if !may_end {
         let is_plain = word.bytes().all(|b| b.is_ascii_lowercase());
         return Cow::Borrowed(if is_plain { without_end(word) } else { word });
+    }
+    if let Some((_, stem)) = IRREGULAR.iter().find(|(known, _)| *known == word) {
+        return Cow::Borrowed(stem);
     }
     if !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return Cow::Borrowed(word);

@@ -1,10 +1,8 @@
 //! A text as tokens: stems of words, and pairs of ideographs.
 
-use std::borrow::Cow;
+use super::stem::{beginnings, stem};
 
-use super::stem::stem;
-
-/// Words that say nothing of what a text is about; in order, and none is longer than [`LONGEST_STOP_WORD`].
+/// Words that say nothing of what a text is about; none is longer than [`LONGEST_STOP_WORD`].
 const STOP_WORDS: [&str; 58] = [
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "do", "does",
     "for", "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me",
@@ -13,40 +11,62 @@ const STOP_WORDS: [&str; 58] = [
     "which", "will", "with", "you", "your",
 ];
 const LONGEST_STOP_WORD: usize = 6;
-/// The same as numbers, which are compared in one step: every word of every text is looked up.
-const STOP_NUMBERS: [u64; STOP_WORDS.len()] = {
-    let mut numbers = [0; STOP_WORDS.len()];
+/// The same by their numbers, each at or behind its [`stop_slot`]: every word of every text is looked up.
+const STOP_SLOTS: [u64; 128] = {
+    let mut slots = [0; 128];
     let mut at = 0;
-    while at < numbers.len() {
-        numbers[at] = number_of(STOP_WORDS[at].as_bytes());
+    while at < STOP_WORDS.len() {
+        let number = number_of(STOP_WORDS[at].as_bytes());
+        let mut slot = stop_slot(number);
+        while slots[slot] != 0 {
+            slot = (slot + 1) % slots.len();
+        }
+        slots[slot] = number;
         at += 1;
     }
-    numbers
+    slots
 };
 
-/// The bytes of a short word as a number, whose order is that of the words.
+/// The letters of a short word, in either case, as a number.
 const fn number_of(word: &[u8]) -> u64 {
     let mut number = 0;
     let mut at = 0;
-    while at < LONGEST_STOP_WORD {
-        number <<= 8;
-        if at < word.len() {
-            number |= word[at] as u64;
-        }
+    while at < word.len() {
+        number = number << 8 | lower(word[at]) as u64;
         at += 1;
     }
     number
 }
 
-fn is_stop_word(word: &str) -> bool {
-    word.len() <= LONGEST_STOP_WORD
-        && STOP_NUMBERS
-            .binary_search(&number_of(word.as_bytes()))
-            .is_ok()
+/// Where to look for a number first: the upper bits of its product with 2^64 divided by the golden ratio.
+const fn stop_slot(number: u64) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize
 }
 
-/// The same among ideographs; as part of a pair they count.
-const STOP_IDEOGRAPHS: &str = "的了和是在有我你请把与及或等个这那就都而也会能要对为";
+fn is_stop_word(word: &[u8]) -> bool {
+    if word.len() > LONGEST_STOP_WORD {
+        return false;
+    }
+    let number = number_of(word);
+    let mut slot = stop_slot(number);
+    while STOP_SLOTS[slot] != number {
+        if STOP_SLOTS[slot] == 0 {
+            return false;
+        }
+        slot = (slot + 1) % STOP_SLOTS.len();
+    }
+    true
+}
+
+/// Ideographs that say nothing; as part of a pair they count.
+fn is_stop_ideograph(c: char) -> bool {
+    "的了和是在有我你请把与及或等个这那就都而也会能要对为".contains(c)
+}
+
+/// Of an ASCII letter or digit the lower case.
+const fn lower(byte: u8) -> u8 {
+    byte | 0x20
+}
 
 /// A text in one spelling: lower case, full-width forms as ASCII, quotes straight, white space folded.
 #[must_use]
@@ -116,95 +136,184 @@ pub fn is_ideograph(c: char) -> bool {
 /// Words of so many letters together are also one word where a hyphen joins them: Wi-Fi, e-mail, log-in.
 const MOST_JOINED_BYTES: usize = 8;
 
+/// Which tokens are looked for. Most words can be none of them, and are only counted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// A bit for each pair of first bytes; see [`Wanted::bit`].
+    begins: [u64; 16],
+}
+
+impl Wanted {
+    /// Whatever there is.
+    pub const ALL: Self = Self {
+        begins: [u64::MAX; 16],
+    };
+
+    /// These, and some others that begin as they do.
+    #[must_use]
+    pub fn only<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut wanted = Self { begins: [0; 16] };
+        for token in tokens {
+            for word in beginnings(token) {
+                let (at, bit) = Self::bit(word.as_bytes(), &[]);
+                wanted.begins[at] |= bit;
+            }
+        }
+        wanted
+    }
+
+    /// Whether a word, or two together, may become a token that is looked for.
+    fn may_be(&self, word: &[u8], second: &[u8]) -> bool {
+        let (at, bit) = Self::bit(word, second);
+        self.begins[at] & bit != 0
+    }
+
+    /// Letters differ in their five lower bits, whatever their case; ideographs differ in their last byte.
+    fn bit(word: &[u8], second: &[u8]) -> (usize, u64) {
+        let mut bytes = word.iter().chain(second).copied();
+        let (one, two, three) = (bytes.next(), bytes.next(), bytes.next());
+        let is_ascii = one.is_none_or(|byte| byte.is_ascii());
+        let (one, two) = if is_ascii || three.is_none() {
+            (one, two)
+        } else {
+            (two, three)
+        };
+        let (one, two) = (one.unwrap_or(0), two.unwrap_or(0));
+        (
+            usize::from(one & 0x1f) >> 1,
+            1 << ((one & 1) << 5 | two & 0x1f),
+        )
+    }
+}
+
 /// The tokens of a text in their order, repetitions included: stems of words without the common ones, and short hyphenated
 /// words also as one; of a run of ideographs its pairs, and its single ones without the common ones.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
-    each_token(text, &mut |token| tokens.push(token.to_owned()));
+    each_token(text, &Wanted::ALL, &mut |token| {
+        tokens.extend(token.map(str::to_owned));
+    });
     tokens
 }
 
-/// Hands out the tokens of a text as [`tokens`] has them, without keeping any.
-pub fn each_token(text: &str, take: &mut dyn FnMut(&str)) {
-    each_token_of(&normalised(text), &|_| true, take);
-}
-
-/// As [`each_token`], of a text that is [`normalised`]. Of words that are not wanted it hands out the empty text: so that all are
-/// counted, but only those are looked at whose first byte tells that they may be of use. A stem begins as its word does.
-pub fn each_token_of(text: &str, is_wanted: &dyn Fn(u8) -> bool, take: &mut dyn FnMut(&str)) {
-    let mut rest = text;
+/// Hands out the tokens of a text as [`tokens`] has them, without keeping any; of those that are not wanted only that they are
+/// there.
+pub fn each_token(text: &str, wanted: &Wanted, take: &mut dyn FnMut(Option<&str>)) {
+    let folded;
+    let mut rest = if needs_folding(text) {
+        folded = normalised(text);
+        &folded
+    } else {
+        text
+    };
+    let mut words = Words {
+        wanted,
+        take,
+        scratch: String::new(),
+    };
     // The word before a hyphen that has just been passed.
     let mut before: Option<&str> = None;
-    while let Some(first) = rest.chars().next() {
-        let end = end_of_run(rest, first);
-        if end == 0 {
+    loop {
+        let parting = rest
+            .bytes()
+            .position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+        let Some(parting) = parting else { return };
+        if parting > 0 {
             before = None;
-            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+        }
+        rest = &rest[parting..];
+        let (word, is_ideographs) = run(rest);
+        rest = &rest[word.len()..];
+        if is_ideographs {
+            before = None;
+            words.take_ideographs(word);
             continue;
         }
-        let (run, after) = rest.split_at(end);
-        rest = after;
-        if !first.is_ascii() && is_ideograph(first) {
-            take_ideographs(run, take);
+        if word.is_empty() {
+            // Neither a letter nor a digit.
+            before = None;
+            let mut others = rest.chars();
+            others.next();
+            rest = others.as_str();
             continue;
         }
-        let wanted = |word: &str| word.bytes().next().is_some_and(is_wanted);
-        if !is_stop_word(run) {
-            take(
-                if wanted(run) {
-                    stem(run)
-                } else {
-                    Cow::Borrowed("")
-                }
-                .as_ref(),
-            );
+        if !is_stop_word(word.as_bytes()) {
+            words.take(word, "");
         }
-        if let Some(before) = before.filter(|word| word.len() + run.len() <= MOST_JOINED_BYTES) {
-            take(
-                if wanted(before) {
-                    stem(&format!("{before}{run}")).into_owned()
-                } else {
-                    String::new()
-                }
-                .as_str(),
-            );
+        if let Some(before) = before.filter(|before| before.len() + word.len() <= MOST_JOINED_BYTES)
+        {
+            words.take(before, word);
         }
         // U+2010 and U+2011 begin with this byte, too.
-        let hyphen = match rest.bytes().next() {
+        let hyphen = match rest.as_bytes().first() {
             Some(b'-' | 0xe2) => rest.strip_prefix(['-', '\u{2010}', '\u{2011}']),
             _ => None,
         };
-        before = hyphen.map(|_| run);
+        before = hyphen.map(|_| word);
         rest = hyphen.unwrap_or(rest);
     }
 }
 
-/// Where the word, or the run of ideographs, ends that a text begins with; 0 if it begins with neither.
-fn end_of_run(text: &str, first: char) -> usize {
-    if !first.is_ascii() && is_ideograph(first) {
-        return text.find(|c| !is_ideograph(c)).unwrap_or(text.len());
-    }
+/// Whether a text has letters of other scripts, or full-width forms: the case of ASCII letters is seen to without.
+fn needs_folding(text: &str) -> bool {
+    let is_folded = |c: char| {
+        !c.is_ascii() && !is_ideograph(c) && (c.is_alphanumeric() || narrow(c).is_ascii())
+    };
+    !text.is_ascii() && text.chars().any(is_folded)
+}
+
+/// The word, or the run of ideographs, that a text begins with, and whether it is that; empty if the text begins with neither.
+fn run(text: &str) -> (&str, bool) {
     let ascii = text.bytes().position(|byte| !byte.is_ascii_alphanumeric());
     let at = ascii.unwrap_or(text.len());
     if text.as_bytes().get(at).is_none_or(u8::is_ascii) {
-        return at;
+        return (&text[..at], false);
     }
-    let belongs = |c: char| c.is_alphanumeric() && !is_ideograph(c);
-    text.find(|c| !belongs(c)).unwrap_or(text.len())
+    let is_ideographs = at == 0 && text.starts_with(is_ideograph);
+    let belongs = |c: char| {
+        if is_ideographs {
+            is_ideograph(c)
+        } else {
+            c.is_alphanumeric() && !is_ideograph(c)
+        }
+    };
+    let end = text.find(|c| !belongs(c)).unwrap_or(text.len());
+    (&text[..end], is_ideographs)
 }
 
-fn take_ideographs(run: &str, take: &mut dyn FnMut(&str)) {
-    let mut starts = run.char_indices().map(|(at, _)| at).peekable();
-    while let Some(at) = starts.next() {
-        let end = starts.peek().copied().unwrap_or(run.len());
-        let one = &run[at..end];
-        if !STOP_IDEOGRAPHS.contains(one) {
-            take(one);
+struct Words<'w> {
+    wanted: &'w Wanted,
+    take: &'w mut dyn FnMut(Option<&str>),
+    scratch: String,
+}
+
+impl Words<'_> {
+    /// Of two words together, or of one and nothing.
+    fn take(&mut self, word: &str, second: &str) {
+        if !self.wanted.may_be(word.as_bytes(), second.as_bytes()) {
+            return (self.take)(None);
         }
-        if end < run.len() {
-            let next = run[end..].chars().next().map_or(0, char::len_utf8);
-            take(&run[at..end + next]);
+        self.scratch.clear();
+        self.scratch.push_str(word);
+        self.scratch.push_str(second);
+        self.scratch.make_ascii_lowercase();
+        (self.take)(Some(&stem(&self.scratch)));
+    }
+
+    fn take_ideographs(&mut self, run: &str) {
+        let mut rest = run.chars();
+        let mut from = run;
+        while let Some(c) = rest.next() {
+            let next = rest.as_str().chars().next().map_or(0, char::len_utf8);
+            let may_be = self.wanted.may_be(from.as_bytes(), &[]);
+            if !is_stop_ideograph(c) {
+                (self.take)(may_be.then(|| &from[..c.len_utf8()]));
+            }
+            if next > 0 {
+                (self.take)(may_be.then(|| &from[..c.len_utf8() + next]));
+            }
+            from = rest.as_str();
         }
     }
 }
@@ -251,6 +360,60 @@ mod tests {
     fn full_width_forms_are_as_narrow_ones() {
         assert_eq!(normalised("ＡＢＣ　１２３ “Ｘ”\n\n  y "), "abc 123 \"x\" y");
         assert_eq!(of("ＷＩＦＩ"), of("wifi"));
+    }
+
+    #[test]
+    fn words_that_are_not_wanted_are_counted_only() {
+        let of = |text: &str, wanted: &[&str]| {
+            let wanted = Wanted::only(wanted.iter().copied());
+            let (mut count, mut taken) = (0, Vec::new());
+            each_token(text, &wanted, &mut |token| {
+                count += 1;
+                taken.extend(token.map(str::to_owned));
+            });
+            (count, taken)
+        };
+        let text = "Found a Wi-Fi, PAID for the window";
+        assert_eq!(of(text, &[]), (6, vec![]));
+        assert_eq!(
+            of(text, &["find", "wifi", "pay"]),
+            (
+                6,
+                ["find", "wi", "fi", "wifi", "pay", "window"]
+                    .map(String::from)
+                    .into()
+            )
+        );
+        assert_eq!(
+            of("安全检查", &["检查"]),
+            (7, ["检", "检查"].map(String::from).into())
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_text_has_the_tokens_of_its_normal_form(
+            text in "[a-zA-Z0-9 éÉİ\u{212a}ＡＷ１安全的检\u{2010}\u{3000}'’_,.-]{0,40}|\\PC{0,20}"
+        ) {
+            proptest::prop_assert_eq!(of(&text), of(&normalised(&text)));
+        }
+
+        #[test]
+        fn what_is_wanted_is_found_wherever_it_is(
+            text in "[a-cA-Csé安全检-]{0,20}|[a-z]{0,8}|found|sent|PAID"
+        ) {
+            let all = of(&text);
+            for token in &all {
+                let wanted = Wanted::only([token.as_str()]);
+                let (mut count, mut found) = (0, 0);
+                each_token(&text, &wanted, &mut |each| {
+                    count += 1;
+                    found += usize::from(each == Some(token.as_str()));
+                });
+                proptest::prop_assert_eq!(count, all.len());
+                proptest::prop_assert_eq!(found, all.iter().filter(|each| *each == token).count());
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a text is about, apart from whether it is to be done or not.
 
-use crate::text::{each_token_of, normalised};
+use crate::text::{Wanted, each_token, normalised};
 
 use super::lesson::{AVOID, AVOID_ZH};
 use super::phrases::{find_phrase, has_ideographs};
@@ -114,17 +114,44 @@ pub fn polarity_is_negative(text: &str) -> bool {
 /// A text in one spelling, without what only directs.
 #[must_use]
 pub fn spoken(text: &str) -> String {
-    let text = text.strip_prefix(AVOID).unwrap_or(text);
-    let text = text.strip_prefix(AVOID_ZH).unwrap_or(text);
-    let mut text = normalised(text);
+    let text = normalised(without_introduction(text));
     if has_ideographs(&text) {
-        for word in DIRECTIVE_WORDS {
-            if text.contains(word) {
-                text = text.replace(word, " ");
-            }
-        }
+        without_directive_words(&text)
+    } else {
+        text
     }
-    text
+}
+
+fn without_introduction(text: &str) -> &str {
+    let text = text.strip_prefix(AVOID).unwrap_or(text);
+    text.strip_prefix(AVOID_ZH).unwrap_or(text)
+}
+
+/// A text with a blank in the place of each Chinese word that directs.
+fn without_directive_words(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = DIRECTIVE_WORDS.iter().find(|word| rest.starts_with(**word));
+        match word {
+            Some(_) => kept.push(' '),
+            None => kept.push(c),
+        }
+        let len = word.map_or(c.len_utf8(), |word| word.len());
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    kept
+}
+
+/// Hands out the tokens of a text that say what it is about; of those that are not wanted, and of some that only direct, it
+/// tells that they are there.
+fn each_topic_token(text: &str, wanted: &Wanted, take: &mut dyn FnMut(Option<&str>)) {
+    let text = without_introduction(text);
+    if has_ideographs(text) {
+        each_token(&without_directive_words(&normalised(text)), wanted, take);
+    } else {
+        each_token(text, wanted, take);
+    }
 }
 
 /// The tokens that say what a text is about, each once; as hashes in ascending order.
@@ -143,8 +170,10 @@ impl Topic {
     pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut hashes = Vec::new();
         for text in texts {
-            each_token_of(&spoken(text), &|_| true, &mut |token| {
-                if !is_directive_stem(token) {
+            each_topic_token(text, &Wanted::ALL, &mut |token| {
+                if let Some(token) = token
+                    && !is_directive_stem(token)
+                {
                     hashes.push(hash(token));
                 }
             });
@@ -158,10 +187,9 @@ impl Topic {
     #[must_use]
     pub fn first_of(text: &str) -> Option<u64> {
         let mut first = None;
-        each_token_of(&spoken(text), &|_| true, &mut |token| {
-            if first.is_none() && !is_directive_stem(token) {
-                first = Some(hash(token));
-            }
+        each_topic_token(text, &Wanted::ALL, &mut |token| {
+            let says = token.filter(|token| first.is_none() && !is_directive_stem(token));
+            first = first.or(says.map(hash));
         });
         first
     }
@@ -208,44 +236,54 @@ impl Topic {
 
 /// A topic that many texts are compared with: most have nothing of it, which is seen at little cost.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct Sought {
     /// What is looked for.
     pub topic: Topic,
-    first: [bool; 256],
+    wanted: Wanted,
 }
 
-impl Wanted {
+impl Sought {
     /// The topic of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let mut first = [false; 256];
-        each_token_of(&spoken(text), &|_| true, &mut |token| {
-            if let Some(byte) = token.bytes().next() {
-                first[usize::from(byte)] = true;
-            }
+        let mut tokens: Vec<String> = Vec::new();
+        each_topic_token(text, &Wanted::ALL, &mut |token| {
+            tokens.extend(token.map(str::to_owned));
         });
         Self {
             topic: Topic::of(text),
-            first,
+            wanted: Wanted::only(tokens.iter().map(String::as_str)),
         }
     }
 
-    /// Marks those of its tokens that a text has; says whether there are any.
-    pub fn mark(&self, text: &str, marks: &mut [bool]) -> bool {
-        let mut any = false;
-        let is_wanted = |byte: u8| self.first[usize::from(byte)];
-        each_token_of(&spoken(text), &is_wanted, &mut |token| {
-            if token.is_empty() {
-                return;
-            }
-            if let Ok(at) = self.topic.0.binary_search(&hash(token))
+    /// Marks those of its tokens that a text has; says how many these are, in the order of the text and repetitions included.
+    pub fn mark(&self, text: &str, marks: &mut [bool]) -> usize {
+        let mut count = 0;
+        // A text without its directive words has no token more.
+        if has_ideographs(text) && !self.may_have(text) {
+            return 0;
+        }
+        each_topic_token(text, &self.wanted, &mut |token| {
+            if let Some(at) = token.and_then(|token| self.position(token))
                 && let Some(mark) = marks.get_mut(at)
             {
                 *mark = true;
-                any = true;
+                count += 1;
             }
         });
+        count
+    }
+
+    fn may_have(&self, text: &str) -> bool {
+        let mut any = false;
+        each_token(text, &self.wanted, &mut |token| {
+            any |= token.is_some_and(|token| self.position(token).is_some());
+        });
         any
+    }
+
+    fn position(&self, token: &str) -> Option<usize> {
+        self.topic.0.binary_search(&hash(token)).ok()
     }
 }
 
